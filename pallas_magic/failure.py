@@ -1,0 +1,145 @@
+"""What the bridge found wrong, told without JAX: the matter that rules work on."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+from pallas_magic.report import Applicability, Stage, TextEdit
+from pallas_magic.source.document import Place
+from pallas_magic.targets import Target
+
+Role = Literal["prefetch", "input", "output", "scratch", "local"]
+AccessKind = Literal["load", "store"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """The expression that built an object, and what kind of object it is.
+
+    ``token`` names the live object in the recorded call, for the prover;
+    ``place`` covers exactly the call expression, ``pl.BlockSpec(...)``.
+    """
+
+    place: Place
+    callee: str
+    token: int = -1
+
+
+@dataclasses.dataclass(frozen=True)
+class Ref:
+    """A ref as the kernel sees it.
+
+    ``name`` is the kernel's parameter (or the local name it is bound to, "" if
+    unknown); ``position`` counts the kernel's flat ref parameters; ``operand``
+    counts within ``role``. ``memory_space`` is JAX's lower-case word ("smem",
+    "vmem", "any", "hbm", "gmem", "tmem"), "" for the default. ``spec`` is where
+    its BlockSpec or scratch shape was built; ``None`` if there is none or it is
+    not known, told apart by ``has_spec``. ``shared_spec`` says that the same
+    object serves other operands too.
+    """
+
+    name: str
+    position: int
+    role: Role
+    operand: int
+    memory_space: str
+    shape: tuple[int, ...]
+    dtype: str
+    origin: str = ""
+    has_spec: bool = False
+    spec: Site | None = None
+    shared_spec: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Access:
+    """One load or store of a ref.
+
+    ``place`` is the expression JAX recorded (``o_ref[...]``); ``shape`` and
+    ``dtype`` are those of the value moved, ``()`` a scalar. ``index_shape`` is
+    what the index selects of the ref. ``static_index`` has, for each axis of
+    the ref, an int, a ``(start, size, stride)``, or ``None`` where it is traced.
+    ``stack`` lists the calls from the kernel down to ``place``, outermost first.
+    """
+
+    kind: AccessKind
+    place: Place | None
+    shape: tuple[int, ...]
+    dtype: str
+    static_index: tuple[int | tuple[int | None, int, int] | None, ...] = ()
+    masked: bool = False
+    in_warp: bool = False
+    stack: tuple[Place, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class CallSite:
+    """Where a kernel was bound into a call, for edits of its specs.
+
+    ``build`` is the expression ``pl.pallas_call(...)`` / ``plgpu.kernel(...)``;
+    ``kernel`` the first line of the kernel function.
+    """
+
+    build: Place | None
+    kernel: Place | None
+    kind: str
+    has_grid: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class WarpRegion:
+    """The warp-level region around a failing equation."""
+
+    place: Place | None
+    axis_name: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """One independent failure of one kernel on one target.
+
+    ``raised_in`` is the function of JAX that raised (a qualified module name
+    and the function's), ``error_type`` and ``text`` what it raised. ``place``
+    is the user's expression of the failing equation, ``stack`` the calls that
+    lead to it. ``ref`` is the ref the equation works on and ``accesses`` all
+    accesses of that ref in the kernel. ``refs`` are all refs of the kernel.
+    ``also`` are the later failures of the same rule on the same ref, which
+    become labels of the one diagnostic.
+    """
+
+    target: Target
+    stage: Stage
+    kernel: str
+    call: CallSite
+    raised_in: str
+    error_type: str
+    text: str
+    primitive: str = ""
+    place: Place | None = None
+    stack: tuple[Place, ...] = ()
+    ref: Ref | None = None
+    access: Access | None = None
+    accesses: tuple[Access, ...] = ()
+    refs: tuple[Ref, ...] = ()
+    warp: WarpRegion | None = None
+    semantics: str = ""
+    also: tuple[Failure, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A fix as its rule proposes it, before it is proved.
+
+    ``applicability`` is the most it may become. ``exact`` asks for equal
+    values, as for a pure move; otherwise sums may be reordered and the
+    comparison is scaled by the dtype. ``mechanical`` declares that the edit is
+    right by construction where no original program exists to compare with.
+    """
+
+    title: str
+    edits: tuple[TextEdit, ...]
+    applicability: Applicability = "safe"
+    exact: bool = True
+    mechanical: bool = False
+    why: str = ""

@@ -1,0 +1,90 @@
+"""Reports as plain JSON and back, with every field checked on the way in."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pallas_magic import report as vocabulary
+from pallas_magic.report import PAYLOAD_VERSION, Report
+
+
+def report_to_dict(report: Report) -> dict[str, Any]:
+    """The report as JSON values, with ``version`` and ``ok`` beside its fields."""
+    return {"version": PAYLOAD_VERSION, "ok": report.ok, **_encode(report)}
+
+
+def report_from_dict(payload: Mapping[str, Any]) -> Report:
+    """The report of a payload; raises ``ValueError`` naming the field that is wrong."""
+    if not isinstance(payload, Mapping):
+        raise ValueError("a report's payload is a mapping")
+    if payload.get("version") != PAYLOAD_VERSION:
+        raise ValueError(f"version: expected {PAYLOAD_VERSION}, got {payload.get('version')!r}")
+    decoded = _decode(payload, Report, "report")
+    assert isinstance(decoded, Report)
+    return decoded
+
+
+def _encode(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return {field.name: _encode(getattr(value, field.name)) for field in fields}
+    if isinstance(value, Mapping):
+        return {str(key): _encode(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_encode(item) for item in value]
+    return value
+
+
+def _decode(value: Any, kind: Any, where: str) -> Any:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return value
+    if origin is Literal:
+        return _expect(value, value in arguments, f"one of {arguments}", where)
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in arguments:
+            return None
+        present = next(argument for argument in arguments if argument is not type(None))
+        return _decode(value, present, where)
+    if origin is tuple:
+        _expect(value, isinstance(value, (list, tuple)), "a list", where)
+        return tuple(_decode(item, arguments[0], f"{where}[{i}]") for i, item in enumerate(value))
+    if origin is not None and issubclass(origin, Mapping):
+        _expect(value, isinstance(value, Mapping), "a mapping", where)
+        key_kind, item_kind = arguments
+        return {
+            _decode(key, key_kind, where): _decode(item, item_kind, f"{where}.{key}")
+            for key, item in value.items()
+        }
+    if dataclasses.is_dataclass(kind):
+        return _decode_dataclass(value, kind, where)
+    if kind is float:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return float(_expect(value, number, "a number", where))
+    if kind is int:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return _expect(value, whole, "a whole number", where)
+    return _expect(value, isinstance(value, kind), f"a {kind.__name__}", where)
+
+
+def _decode_dataclass(value: Any, kind: Any, where: str) -> Any:
+    _expect(value, isinstance(value, Mapping), "a mapping", where)
+    hints = typing.get_type_hints(kind, vars(vocabulary))
+    found = {}
+    for field in dataclasses.fields(kind):
+        if field.name in value:
+            inner = f"{where}.{field.name}"
+            found[field.name] = _decode(value[field.name], hints[field.name], inner)
+        elif field.default is dataclasses.MISSING:
+            raise ValueError(f"{where}.{field.name} is missing")
+    return kind(**found)
+
+
+def _expect(value: Any, holds: bool, expected: str, where: str) -> Any:
+    if not holds:
+        raise ValueError(f"{where}: expected {expected}, got {type(value).__name__}")
+    return value
