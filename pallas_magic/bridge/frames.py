@@ -1,0 +1,70 @@
+"""From Python frames and JAX tracebacks to places in the user's code."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from jax._src import source_info_util
+
+from pallas_magic.source.document import Place
+
+_OWN_PACKAGE = __name__.split(".", maxsplit=1)[0] + "."
+
+
+def place_of(code: types.CodeType, last_instruction: int) -> Place | None:
+    """The expression that ``code`` was evaluating, ``None`` without column data."""
+    positions = list(code.co_positions())
+    index = last_instruction // 2
+    if not 0 <= index < len(positions):
+        return None
+    line, end_line, col, end_col = positions[index]
+    if line is None or end_line is None or col is None or end_col is None:
+        return None
+    return Place(code.co_filename, line, col, end_line, end_col, code.co_qualname)
+
+
+def definition_of(code: types.CodeType) -> Place:
+    """The first line of a function, as far as its code object tells it."""
+    line = code.co_firstlineno
+    return Place(code.co_filename, line, 0, line, 0, code.co_qualname)
+
+
+def is_user_frame(frame: types.FrameType) -> bool:
+    """Whether ``frame`` runs neither JAX's, the standard library's nor our own code."""
+    own = frame.f_globals.get("__name__", "").startswith(_OWN_PACKAGE)
+    return not own and source_info_util.is_user_filename(frame.f_code.co_filename)
+
+
+def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    """The user's frames from ``frame`` outwards, innermost first."""
+    while frame is not None:
+        if is_user_frame(frame):
+            yield frame
+        frame = frame.f_back
+
+
+def traceback_places(traceback: Any) -> tuple[Place, ...]:
+    """The user's places in an equation's traceback, outermost first."""
+    places = [
+        Place(
+            frame.file_name,
+            frame.start_line,
+            frame.start_column,
+            frame.end_line,
+            frame.end_column,
+            frame.function_name,
+        )
+        for frame in source_info_util.user_frames(traceback)
+        if frame.start_line > 0
+    ]
+    return tuple(reversed(places))
+
+
+def exception_frames(error: BaseException) -> Iterator[types.FrameType]:
+    """The frames an exception passed through, outermost first, causes not included."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        yield traceback.tb_frame
+        traceback = traceback.tb_next

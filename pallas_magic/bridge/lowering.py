@@ -1,0 +1,81 @@
+"""Lower one recorded call for one target, by JAX's own unmodified rules."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax._src import config
+
+from pallas_magic.bridge.capture import Call, has_ref_operands
+from pallas_magic.bridge.devices import target_mesh
+from pallas_magic.targets import Family, Target
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Lowered:
+    """How a lowering ended: an ``error``, or none; ``skipped`` says why it was not tried."""
+
+    seconds: float = 0.0
+    error: BaseException | None = None
+    skipped: str = ""
+    lowered: Any = None
+
+
+def call_family(call: Call) -> Family | None:
+    """The back end that ``call`` was written for, ``None`` where any will do."""
+    parameters = call.params.get("compiler_params")
+    meshes = call.params.get("meshes") or (call.params.get("mesh"),)
+    for thing in (parameters, *meshes):
+        module = type(thing).__module__
+        if ".mosaic_gpu" in module or ".triton" in module:
+            return "gpu"
+        if ".mosaic." in module:
+            return "tpu"
+    spaces = {_space_module(var.aval) for jaxpr in call.jaxprs for var in jaxpr.invars}
+    if any(".mosaic_gpu" in space for space in spaces):
+        return "gpu"
+    if any(".mosaic." in space for space in spaces):
+        return "tpu"
+    return None
+
+
+def _space_module(aval: Any) -> str:
+    return type(getattr(aval, "memory_space", None)).__module__
+
+
+def lower(call: Call, target: Target) -> Lowered:
+    """Lower ``call`` for ``target``; whatever JAX raises is returned, not raised."""
+    if has_ref_operands(call):
+        return Lowered(skipped="it works on refs of the function around it")
+    started = time.perf_counter()
+    try:
+        lowered = lower_or_raise(scratch_function(call), call.avals, target)
+    except Exception as error:
+        return Lowered(time.perf_counter() - started, error)
+    return Lowered(time.perf_counter() - started, lowered=lowered)
+
+
+def scratch_function(call: Call, **changes: Any) -> Callable[..., Any]:
+    """A new function that makes just this call, compiled rather than interpreted.
+
+    It is new each time: JAX caches what it lowers by function, and a lowering
+    of ours must never be found by the user.
+    """
+    params = {**call.params, "interpret": False, **changes}
+    params.pop("kernel_arg_transforms", None)
+
+    def kernel(*operands: Any) -> Any:
+        return call.primitive.bind(*operands, **params)
+
+    return kernel
+
+
+def lower_or_raise(function: Callable[..., Any], avals: tuple[Any, ...], target: Target) -> Any:
+    """Trace ``function`` and lower it for ``target``, with whole tracebacks."""
+    structs = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
+    with target_mesh(target), config.traceback_filtering("off"):
+        return jax.jit(function).trace(*structs).lower(lowering_platforms=(target.platform,))
