@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from pallas_magic.report import PAYLOAD_VERSION, Report
 
 def report_to_dict(report: Report) -> dict[str, Any]:
     """The report as JSON values, with ``version`` and ``ok`` beside its fields."""
-    return {"version": PAYLOAD_VERSION, "ok": report.ok, **_encode(report)}
+    return {"version": PAYLOAD_VERSION, "ok": report.ok, **plain_json(report)}
 
 
 def report_from_dict(payload: Mapping[str, Any]) -> Report:
@@ -28,15 +29,24 @@ def report_from_dict(payload: Mapping[str, Any]) -> Report:
     return decoded
 
 
-def _encode(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
+    """``value`` in JSON's types, dataclasses as mappings.
+
+    A number that JSON has no word for is null, an object of any other kind its
+    ``str``: a front end may get less than there is, never something it cannot parse.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
-        return {field.name: _encode(getattr(value, field.name)) for field in fields}
+        return {field.name: plain_json(getattr(value, field.name)) for field in fields}
     if isinstance(value, Mapping):
-        return {str(key): _encode(item) for key, item in value.items()}
+        return {str(key): plain_json(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return [_encode(item) for item in value]
-    return value
+        return [plain_json(item) for item in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return str(value)
 
 
 def _decode(value: Any, kind: Any, where: str) -> Any:
