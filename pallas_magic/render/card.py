@@ -152,7 +152,7 @@ def _fix(fix: Fix, diagnostic: Diagnostic, report: Report, here: str | None) -> 
         applicability=fix.applicability,
         proof=words.proof_words(fix.proof, fix.applicability, report.proving),
         diff=lines,
-        folded=sum(line.kind != "gap" for line in lines) > FOLD_OVER,
+        folded=sum(line.number is not None for line in lines) > FOLD_OVER,
         elsewhere=_elsewhere(fix.sources(), report.sources, here),
     )
 

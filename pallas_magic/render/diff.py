@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
+from pallas_magic.render.characters import shown_text
 from pallas_magic.render.highlight import highlighted
 from pallas_magic.render.lines import shown_tokens
 from pallas_magic.render.model import DiffLine, Token
@@ -12,6 +13,7 @@ from pallas_magic.report import Fix, Source
 from pallas_magic.source.edits import apply_edits
 
 FOLD_OVER = 12
+GAP = "⋮"
 Change = tuple[int, int, int, int]
 """Lines ``start`` to ``end`` of the old text and of the new, from 0, ends exclusive."""
 Tokens = tuple[Token, ...]
@@ -43,7 +45,7 @@ def diff(fix: Fix, sources: Mapping[str, Source], shown: str | None) -> tuple[Di
     texts = fixed_texts(fix, sources)
     for key in sorted(texts, key=lambda key: key != shown):
         if key != shown or lines:
-            lines.append(DiffLine("gap", None, (("", sources[key].label),)))
+            lines.append(DiffLine("same", None, (("", shown_text(sources[key].label)),)))
         lines += _source_diff(sources[key].text, texts[key])
     return tuple(lines)
 
@@ -52,7 +54,7 @@ def _source_diff(old: str, new: str) -> Iterator[DiffLine]:
     before, after = highlighted(old), highlighted(new)
     for index, (start, end, new_start, new_end) in enumerate(_changes(old, new)):
         if index:
-            yield DiffLine("gap", None, ())
+            yield DiffLine("same", None, (("", GAP),))
         gone = [shown_tokens(tokens) for tokens in before[start:end]]
         come = [shown_tokens(tokens) for tokens in after[new_start:new_end]]
         pairs = _changed_ranges(gone, come) or [((), ())] * max(len(gone), len(come))
@@ -89,7 +91,7 @@ def _changed_ranges(
     """For lines that stand for each other one by one: which parts of each differ."""
     if len(before) != len(after):
         return []
-    pairs = []
+    pairs: list[tuple[Ranges, Ranges]] = []
     for old_tokens, new_tokens in zip(before, after, strict=True):
         old = "".join(text for _, text in old_tokens)
         new = "".join(text for _, text in new_tokens)

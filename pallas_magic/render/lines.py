@@ -73,12 +73,15 @@ def kept(
 ) -> list[tuple[int, int]]:
     """The ranges of a line that are shown: all of it where it fits in ``columns``.
 
-    Otherwise each of ``ranges`` gets an equal share, with what stands round it,
-    or its two ends where it is too wide for its share.
+    Otherwise its head where that has all of ``ranges``. Otherwise each of them gets
+    an equal share, with what stands round it, or its two ends where it is too wide.
     """
     if sum(widths) <= columns:
         return [(0, len(widths))]
     wanted = sorted(set(ranges)) or [(0, 0)]
+    head = _grown(widths, 0, 0, columns - 1, before=False)
+    if wanted[-1][1] <= head[1]:
+        return [head]
     # An ellipsis may stand before and within each share and once at the end.
     share = max(4, (columns - 1) // len(wanted) - 2)
     found: list[tuple[int, int]] = []

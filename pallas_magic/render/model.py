@@ -14,7 +14,7 @@ Inline = tuple[tuple[InlineKind, str], ...]
 
 MarkRole = Literal["primary", "effect", "cause"]
 LineKind = Literal["code", "gap", "label"]
-DiffKind = Literal["del", "add", "same", "gap"]
+DiffKind = Literal["del", "add", "same"]
 ProofState = Literal["ok", "part", "no", "wait"]
 ProofWords = tuple[tuple[ProofState, str], ...]
 
@@ -67,8 +67,8 @@ class DiffLine:
 
     ``number`` is that of the old text for "del" and "same", of the new text
     for "add". ``changed`` are the code point ranges of the line that differ
-    from its counterpart. A "gap" stands between hunks; its text is "" within a
-    source, and the label of the source that the lines after it are from.
+    from its counterpart. A "same" line without a number is none of the source's:
+    it stands between hunks, or says which source the lines after it are from.
     """
 
     kind: DiffKind

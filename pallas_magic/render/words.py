@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pallas_magic.render.inline import inline, plain
-from pallas_magic.render.model import ProofState, ProofWords
+from pallas_magic.render.model import Card, ProofState, ProofWords
 from pallas_magic.report import Applicability, Diagnostic, KernelReport, Proof, Report
 from pallas_magic.targets import TARGETS
 
@@ -20,9 +20,9 @@ def target_title(name: str) -> str:
     return _TITLES.get(name, name)
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, plural: str = "") -> str:
     """ "1 error", "2 errors"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def listed(words: Sequence[str]) -> str:
@@ -155,3 +155,19 @@ def duration(seconds: float) -> str:
 def together(ids: Iterable[int]) -> str:
     """ "fixes 1 and 3 together"."""
     return f"fixes {listed([str(number) for number in ids])} together"
+
+
+def insertion_hint(card: Card) -> str:
+    """How to insert without a button, with backticks; "" where nothing can be inserted."""
+    ids = [
+        fix.id
+        for diagnostic in card.diagnostics
+        for fix in diagnostic.fixes
+        if fix.applicability != "display" and fix.diff and not fix.elsewhere
+    ]
+    if not ids:
+        return ""
+    hint = f"`%%pallas_check --fix {ids[0]}` puts fix {ids[0]} into the cell"
+    if card.combined is None or card.combined.elsewhere:
+        return hint
+    return f"{hint}, `%%pallas_check --fix` puts in {together(card.combined.ids)}"

@@ -1,0 +1,190 @@
+"""From what JAX raised to failures that rules can read."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any
+
+from pallas_magic.bridge.capture import Call
+from pallas_magic.bridge.frames import definition_of, exception_frames
+from pallas_magic.bridge.kernels import Kernel, equation_places, in_warp_region, read_kernel
+from pallas_magic.bridge.lowering import Lowered
+from pallas_magic.bridge.objects import ObjectRecorder
+from pallas_magic.bridge.operands import kernel_refs, scoped_site, scratch_site
+from pallas_magic.bridge.recovery import Backend, MissingRule, Raised, recover
+from pallas_magic.failure import CallSite, Failure, Ref, WarpRegion
+from pallas_magic.report import Stage
+from pallas_magic.source.document import Place
+from pallas_magic.targets import Target
+
+_CALL_PRIMITIVES = ("pallas_call", "mpmd_map", "core_map")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Found:
+    """The failures of one call; ``more`` says that some were left unsaid."""
+
+    failures: tuple[Failure, ...]
+    more: bool = False
+
+
+def find_failures(
+    call: Call, lowered: Lowered, target: Target, objects: ObjectRecorder
+) -> Found:
+    """Every independent failure of a call whose lowering raised ``lowered.error``."""
+    if lowered.error is None:
+        return Found(())
+    backend = backend_of(lowered.error)
+    raised: tuple[Raised, ...] = (Raised(lowered.error),)
+    more = False
+    if backend is not None:
+        raised, more = recover(call, target, backend)
+    kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
+    first = lowered.error
+    failures = tuple(
+        make_failure(one, first, call, kernel, target, objects) for one in raised or (Raised(first),)
+    )
+    return Found(failures, more)
+
+
+def backend_of(error: BaseException) -> Backend | None:
+    """The back end whose lowering raised ``error``, ``None`` where it has no recovery."""
+    modules = {frame.f_globals.get("__name__", "") for frame in exception_frames(error)}
+    if "jax._src.pallas.mosaic.lowering" in modules:
+        from pallas_magic.bridge.recovery_tpu import TpuBackend
+
+        return TpuBackend()
+    if "jax._src.pallas.mosaic_gpu.lowering" in modules:
+        from pallas_magic.bridge.recovery_gpu import GpuBackend
+
+        return GpuBackend()
+    return None
+
+
+def make_failure(
+    raised: Raised,
+    first: BaseException,
+    call: Call,
+    kernel: Kernel,
+    target: Target,
+    objects: ObjectRecorder,
+    stage: Stage = "lower",
+) -> Failure:
+    """One failure, with its place, its ref and all accesses of that ref."""
+    path = kernel_path(raised.equations)
+    failing = path[-1] if path else None
+    places = equation_places(path)
+    ref = kernel.ref_of.get(id(failing))
+    return Failure(
+        target=target,
+        stage=stage,
+        kernel=call.name,
+        call=call_site(call),
+        raised_in=_raised_in(raised.error),
+        error_type=_error_type(raised.error),
+        text=_text(raised.error, first),
+        primitive=failing.primitive.name if failing is not None else "",
+        place=places[-1] if places else None,
+        stack=places[:-1],
+        ref=_with_site(ref, failing, kernel, call, objects) if ref is not None else None,
+        access=kernel.access_of.get(id(failing)),
+        accesses=kernel.accesses_of(ref) if ref is not None else (),
+        refs=kernel.refs,
+        warp=_warp(path),
+        semantics=_semantics(raised.context),
+    )
+
+
+def kernel_path(equations: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The equations inside the kernel: what follows the call's own equation."""
+    for position, equation in enumerate(equations):
+        is_call = equation.primitive.name in _CALL_PRIMITIVES
+        if is_call and not in_warp_region(equation):
+            return equations[position + 1 :]
+    return equations
+
+
+def call_site(call: Call) -> CallSite:
+    """Where the call was built and where its kernel is defined."""
+    recorded = call.recorded()
+    site = recorded.built.site if recorded.built is not None else None
+    mapping = call.params.get("grid_mapping")
+    return CallSite(
+        build=site.place if site is not None else call.applied,
+        kernel=_definition(recorded),
+        kind="pallas_call" if call.is_pallas_call else "kernel",
+        has_grid=bool(mapping is not None and mapping.grid),
+    )
+
+
+def kernel_function(call: Call) -> Any:
+    """The function that was traced, partials unwrapped; ``None`` if it was not seen."""
+    built = call.recorded().built
+    if built is None:
+        return None
+    function = built.locals.get("kernel")
+    if built.gpu is not None:
+        function = built.gpu.get("body")
+    elif function is None and built.locals.get("meshes_and_fns"):
+        function = built.locals["meshes_and_fns"][0][1]
+    while hasattr(function, "func"):
+        function = function.func
+    return inspect.unwrap(function) if callable(function) else None
+
+
+def _definition(call: Call) -> Place | None:
+    code = getattr(kernel_function(call), "__code__", None)
+    return definition_of(code) if code is not None else None
+
+
+def _with_site(
+    ref: Ref, failing: Any, kernel: Kernel, call: Call, objects: ObjectRecorder
+) -> Ref:
+    if ref.role != "local" or ref.spec is not None:
+        return ref
+    scopes = [e for e in kernel.path_of[id(failing)] if e.primitive.name == "run_scoped"]
+    if not scopes:
+        return ref
+    outermost = call.recorded().built is not None and len(scopes) == 1
+    site = scratch_site(call, ref.operand, objects) if outermost else None
+    site = site or scoped_site(equation_places((scopes[-1],)), ref.operand, objects)
+    return dataclasses.replace(ref, spec=site, has_spec=site is not None)
+
+
+def _warp(path: tuple[Any, ...]) -> WarpRegion | None:
+    for position, equation in enumerate(path):
+        if in_warp_region(equation):
+            places = equation_places(path[: position + 1])
+            return WarpRegion(places[-1] if places else None)
+    return None
+
+
+def _semantics(context: Any) -> str:
+    module = getattr(context, "module_ctx", None)
+    if module is None:
+        return ""
+    parts = (module.lowering_semantics, module.primitive_semantics)
+    return ":".join(getattr(part, "name", str(part)) for part in parts)
+
+
+def _raised_in(error: BaseException) -> str:
+    frames = list(exception_frames(error))
+    if not frames:
+        return ""
+    innermost = frames[-1]
+    return f"{innermost.f_globals.get('__name__', '')}.{innermost.f_code.co_name}"
+
+
+def _error_type(error: BaseException) -> str:
+    kind = NotImplementedError if isinstance(error, MissingRule) else type(error)
+    return kind.__name__
+
+
+def _text(error: BaseException, first: BaseException) -> str:
+    """JAX's text; that of a missing rule is made after the first one's pattern."""
+    if not isinstance(error, MissingRule):
+        return str(error)
+    if str(first).startswith("Unimplemented primitive") and f": {error.args[0]}" in str(first):
+        return str(first)
+    return f"Unimplemented primitive in Pallas lowering: {error.args[0]}."

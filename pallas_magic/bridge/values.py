@@ -1,0 +1,80 @@
+"""What a Pallas call gives the user's code while it is being checked.
+
+The value comes from the device where the kernel runs there, else from interpret
+mode. Never from a guess: where neither can be done, the user's code stops.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import jax
+from jax._src.interpreters import mlir
+from jax._src.pallas import mpmd, pallas_call
+
+from pallas_magic.bridge.patches import replaced_item
+
+
+class NoValue(Exception):
+    """A call can neither run on this machine nor be interpreted; says why."""
+
+
+@contextmanager
+def interpreted_where_needed(on_interpret: Callable[[], None]) -> Iterator[None]:
+    """Fall back on interpret mode in lowerings for this machine's own backend.
+
+    A lowering for another platform, as in ``.lower(lowering_platforms=...)``,
+    stays JAX's own. ``on_interpret`` is called for each fallback.
+    """
+    with ExitStack() as stack:
+        for primitive in (pallas_call.pallas_call_p, mpmd.mpmd_map_p):
+            entry = mlir._lowerings[primitive]
+            rule = _with_fallback(entry.rule, on_interpret)
+            stack.enter_context(
+                replaced_item(
+                    mlir._lowerings, primitive, dataclasses.replace(entry, rule=rule)
+                )
+            )
+        yield
+
+
+def _with_fallback(original: Callable[..., Any], on_interpret: Callable[[], None]) -> Any:
+    def rule(context: Any, *operands: Any, **params: Any) -> Any:
+        here = jax.default_backend()
+        at_home = tuple(context.module_context.platforms) == (_platform_name(here),)
+        if params.get("interpret") or not at_home:
+            return original(context, *operands, **params)
+        if here != "cpu":
+            try:
+                return original(context, *operands, **params)
+            except Exception:
+                on_interpret()
+                return _interpreted(original, context, operands, params)
+        on_interpret()
+        return _interpreted(original, context, operands, params)
+
+    return rule
+
+
+def _platform_name(backend: str) -> str:
+    return "cuda" if backend == "gpu" else backend
+
+
+def _interpreted(
+    original: Callable[..., Any], context: Any, operands: tuple[Any, ...], params: dict[str, Any]
+) -> Any:
+    try:
+        return original(context, *operands, **{**params, "interpret": True})
+    except Exception as error:
+        first_line = (str(error).strip() or type(error).__name__).split("\n")[0]
+        raise NoValue(f"interpret mode cannot run it: {first_line}") from error
+
+
+def gpu_interpret_params() -> Any:
+    """Parameters that make a Mosaic GPU kernel run in JAX's GPU interpreter."""
+    from jax._src.pallas.mosaic_gpu.interpret.params import InterpretGPUParams
+
+    return InterpretGPUParams()

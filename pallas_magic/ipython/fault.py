@@ -1,0 +1,53 @@
+"""What happens when pallas_magic itself fails: one line to the user, the rest kept to report."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+
+_PACKAGES = ("pallas-magic", "jax", "jaxlib", "ipython", "ipykernel")
+
+
+class Faults:
+    """The last failure of ours in one shell."""
+
+    def __init__(self) -> None:
+        self.last = ""
+
+    @contextmanager
+    def kept(self, doing: str) -> Iterator[None]:
+        """Say in one line that ``doing`` failed instead of raising; interrupts pass."""
+        try:
+            yield
+        except Exception as error:
+            self.tell(doing, error)
+
+    def tell(self, doing: str, error: BaseException) -> None:
+        """Print the one line about ``error`` and keep its traceback."""
+        self.last = "".join(traceback.format_exception(error))
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:120]
+        print(
+            f"pallas_magic failed while {doing} ({said}). Your code and its own errors are as "
+            "without it; `%pallas_failure` prints what to report.",
+            file=sys.stderr,
+        )
+
+    def report(self) -> str:
+        """The text of a bug report about the last failure."""
+        if not self.last:
+            return "pallas_magic has not failed in this session."
+        return f"{self.last}\nAt versions: {_versions()}"
+
+
+def _versions() -> str:
+    found = [f"Python {platform.python_version()}"]
+    for name in _PACKAGES:
+        try:
+            found.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return ", ".join(found)

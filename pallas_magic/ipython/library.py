@@ -1,0 +1,183 @@
+"""Every cell the session ran, found by the file name that IPython compiled it under."""
+
+from __future__ import annotations
+
+import dataclasses
+import linecache
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+from pallas_magic.ipython.cells import CellText, cell_document, timed_document
+from pallas_magic.report import Source, Span
+from pallas_magic.source.document import Document, Library, Place
+
+# Bodies of every `%%time` cell share one of these names.
+_SHARED_NAMES = ("<timed exec>", "<timed eval>", "<magic-timeit>")
+
+
+@dataclasses.dataclass(eq=False)
+class Ran:
+    """One piece of code that runs or ran, and the cell text it belongs to.
+
+    ``counts`` are the numbers IPython may name it by: releases differ in
+    whether they move their counter before or after the cell. ``outer`` is the
+    cell whose text this is a body of.
+    """
+
+    code: str
+    text: str
+    cell_id: str | None
+    counts: tuple[int, ...]
+    executed: str | None = None
+    outer: Ran | None = None
+    key: str = ""
+    names: dict[int, str] = dataclasses.field(default_factory=dict)
+    documents: list[Document] = dataclasses.field(default_factory=list)
+
+
+class CellLibrary(Library):
+    """A library that knows the session's cells; their documents are built when asked for."""
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__()
+        self._shell = shell
+        self._ran: list[Ran] = []
+        self._texts: dict[str, Ran] = {}
+
+    def note(self, ran: Ran) -> None:
+        """Remember code that begins to run."""
+        self._ran.append(ran)
+
+    def add(self, document: Document) -> None:
+        known = self._by_key.get(document.key)
+        super().add(document)
+        if known is not None and document.filename in _SHARED_NAMES:
+            self._by_key[document.key] = known
+
+    def find(self, filename: str) -> Document | None:
+        if filename in _SHARED_NAMES:
+            return next(self._timed(filename), None)
+        if not _is_cell_name(filename):
+            return super().find(filename)
+        found = self._cell(filename) or self._earlier_cell(filename)
+        return found or super().find(filename)
+
+    def span(self, place: Place | None) -> Span | None:
+        if place is None or place.filename not in _SHARED_NAMES:
+            return super().span(place)
+        matching = (doc for doc in self._timed(place.filename) if self._holds(doc, place))
+        document = next(matching, None)
+        return document.span(place) if document is not None else None
+
+    def _cell(self, filename: str) -> Document | None:
+        for ran in reversed(self._ran):
+            for count in self._counts(ran):
+                if self._name(ran, count) == filename:
+                    return self._document(ran, filename, count)
+        return None
+
+    def _counts(self, ran: Ran) -> tuple[int, ...]:
+        result = getattr(self._shell.displayhook, "exec_result", None)
+        info = getattr(result, "info", None)
+        running = info is not None and ran is self._ran[-1] and info.raw_cell == ran.code
+        if running and len(ran.counts) > 1 and result.execution_count is not None:
+            return (result.execution_count,)
+        return ran.counts
+
+    def _name(self, ran: Ran, count: int) -> str:
+        if count not in ran.names:
+            name = self._shell.compile.get_code_name
+            ran.names[count] = name(ran.code, self._executed(ran), count)
+        return ran.names[count]
+
+    def _executed(self, ran: Ran) -> str:
+        if ran.executed is None:
+            ran.executed = str(self._shell.transform_cell(ran.code))
+        return ran.executed
+
+    def _document(self, ran: Ran, filename: str, count: int) -> Document:
+        for document in ran.documents:
+            if document.filename == filename:
+                self.add(document)
+                return document
+        document = cell_document(
+            self._shell, self._cell_text(ran, count), filename, self._executed(ran)
+        )
+        ran.documents.append(document)
+        self.add(document)
+        return document
+
+    def _cell_text(self, ran: Ran, count: int) -> CellText:
+        whole = ran.outer or ran
+        if not whole.key:
+            label = f"In[{count}]"
+            whole.key = next(key for key in _keys(label) if key not in self._texts)
+            self._texts[whole.key] = whole
+        label = whole.key.partition("#")[0]
+        return CellText(whole.key, Source("cell", label, whole.text, whole.cell_id), ran.code)
+
+    def _timed(self, filename: str) -> Iterator[Document]:
+        """Documents of bodies that share ``filename``, the last run first."""
+        for ran in reversed(self._ran):
+            known = [doc for doc in ran.documents if doc.filename == filename]
+            if not known and "%%time" in ran.code:
+                text = self._cell_text(ran, self._counts(ran)[0])
+                document = timed_document(self._shell, text)
+                if document is not None and document.filename == filename:
+                    ran.documents.append(document)
+                    known = [document]
+            for document in known:
+                self.add(document)
+                yield document
+
+    def _holds(self, document: Document, place: Place) -> bool:
+        """Whether the code of ``place`` can be that of ``document``: names are shared."""
+        if place.function in ("", "<module>"):
+            return bool(self._ran) and document in self._ran[-1].documents
+        try:
+            code = compile(document.executed, document.filename, "exec", dont_inherit=True)
+        except SyntaxError:
+            return False
+        return any(
+            place.function.endswith(inner.co_qualname) and place.line in _lines(inner)
+            for inner in _inner_codes(code)
+        )
+
+    def _earlier_cell(self, filename: str) -> Document | None:
+        """A cell that ran before the extension was loaded, from IPython's history."""
+        history = self._shell.history_manager
+        if history is None:
+            return None
+        pairs = zip(history.input_hist_raw, history.input_hist_parsed, strict=False)
+        for count, (raw, parsed) in reversed(list(enumerate(pairs))):
+            for code in (raw, raw + "\n"):
+                if count and self._shell.compile.get_code_name(code, parsed, count) == filename:
+                    executed = "".join(linecache.getlines(filename)) or parsed + "\n"
+                    ran = Ran(code, code, None, (count,), executed)
+                    self._ran.insert(0, ran)
+                    return self._document(ran, filename, count)
+        return None
+
+
+def _is_cell_name(filename: str) -> bool:
+    return filename.startswith("<ipython-input-") or "ipykernel_" in filename
+
+
+def _keys(label: str) -> Iterator[str]:
+    yield label
+    number = 2
+    while True:
+        yield f"{label}#{number}"
+        number += 1
+
+
+def _inner_codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _inner_codes(constant)
+
+
+def _lines(code: CodeType) -> set[int]:
+    return {line for _, _, line in code.co_lines() if line is not None}

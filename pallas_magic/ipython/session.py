@@ -1,0 +1,129 @@
+"""What is running in one IPython shell: a stack of cells, from pre_run_cell to post_run_cell.
+
+Silent requests fire neither event, so nothing of ours happens in them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from typing import TYPE_CHECKING, Any
+
+from pallas_magic.ipython.cells import body_start
+from pallas_magic.ipython.library import CellLibrary, Ran
+
+if TYPE_CHECKING:
+    from pallas_magic.ipython.check import Check
+    from pallas_magic.ipython.hook import Explained
+
+
+@dataclasses.dataclass(frozen=True)
+class Deferred:
+    """An exception that is not shown until the check knows whether it explains it."""
+
+    error: BaseException
+    arguments: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+@dataclasses.dataclass(eq=False)
+class Frame:
+    """A cell that is running, with the check or the explained error that belongs to it."""
+
+    info: Any
+    ran: Ran
+    check: Check | None = None
+    error: BaseException | None = None
+    deferred: Deferred | None = None
+    explained: Explained | None = None
+
+
+class _Stack(threading.local):
+    """One stack a thread: subshells run cells beside the main one."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+
+
+class Session:
+    """The cells of one shell that are running and that ran."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.library = CellLibrary(shell)
+        self._stack = _Stack()
+        self._counter_moves_first: bool | None = None
+
+    @property
+    def frame(self) -> Frame | None:
+        """The innermost running cell, ``None`` in a silent request."""
+        return self._stack.frames[-1] if self._stack.frames else None
+
+    def checked_frame(self) -> Frame | None:
+        """The innermost running cell under a check: a nested cell belongs to its outer one."""
+        return next((frame for frame in reversed(self._stack.frames) if frame.check), None)
+
+    def enter_running_cell(self) -> None:
+        """Take up the cell that loads the extension: its pre_run_cell has passed."""
+        result = getattr(self.shell.displayhook, "exec_result", None)
+        if result is None or getattr(result, "info", None) is None:
+            return
+        if result.execution_count is not None:
+            self._counter_moves_first = self.shell.execution_count > result.execution_count
+        self.enter(result.info)
+
+    def enter(self, info: Any) -> None:
+        """A cell begins."""
+        ran = self._ran(info)
+        self.library.note(ran)
+        self._stack.frames.append(Frame(info, ran))
+
+    def leave(self, result: Any) -> Frame | None:
+        """The frame of the cell that ended with ``result``; what it left above is dropped."""
+        frames = self._stack.frames
+        info = getattr(result, "info", None)
+        place = next((n for n, frame in enumerate(frames) if frame.info is info), len(frames) - 1)
+        if place < 0 or (info is not None and frames[place].info is not info):
+            return None
+        frame = frames[place]
+        del frames[place:]
+        count = getattr(result, "execution_count", None)
+        if count is not None and getattr(info, "store_history", False):
+            self._counter_moves_first = count < max(frame.ran.counts)
+            frame.ran.counts = (count,)
+        return frame
+
+    def drop_all(self) -> list[Frame]:
+        """Empty the stack, for unloading in the middle of a cell."""
+        frames, self._stack.frames = self._stack.frames, []
+        return frames
+
+    def _ran(self, info: Any) -> Ran:
+        code = str(info.raw_cell)
+        message = _message(self.shell)
+        cell_id = message.get("metadata", {}).get("cellId") or getattr(info, "cell_id", None)
+        executed = getattr(info, "transformed_cell", None)
+        counts = self._possible_counts(info)
+        outer = self._stack.frames[0].ran if self._stack.frames else None
+        if outer is not None and body_start(self.shell, outer.text, code) is not None:
+            return Ran(code, outer.text, outer.cell_id, counts, executed, outer)
+        sent = str(message.get("content", {}).get("code", code))
+        if outer is None and sent != code and body_start(self.shell, sent, code) is not None:
+            return Ran(code, sent, cell_id, counts, executed)
+        return Ran(code, code, cell_id if sent == code else None, counts, executed)
+
+    def _possible_counts(self, info: Any) -> tuple[int, ...]:
+        count = int(self.shell.execution_count)
+        if not info.store_history:
+            return (count,)
+        if self._counter_moves_first is None:
+            return (count, count - 1)
+        return (count - 1,) if self._counter_moves_first else (count,)
+
+
+def _message(shell: Any) -> dict[str, Any]:
+    """The request that is being answered; empty in a terminal or within a comm message."""
+    get_parent = getattr(shell, "get_parent", None)
+    message = get_parent() if get_parent is not None else {}
+    kind = (message or {}).get("header", {}).get("msg_type")
+    return message if kind == "execute_request" else {}

@@ -1,0 +1,234 @@
+"""A report as one piece of HTML that needs nothing round it.
+
+It stands in exported notebooks, on GitHub, in VS Code and in notebooks that
+are not trusted, with its style sheet or without. It holds no script and no
+button: where nothing can be clicked it says what to type instead.
+"""
+
+from __future__ import annotations
+
+import html
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from pallas_magic.render import words
+from pallas_magic.render.card import build_card
+from pallas_magic.render.inline import inline
+from pallas_magic.render.markdown import page_html
+from pallas_magic.render.model import (
+    Card,
+    CardDiagnostic,
+    CardFix,
+    DiffLine,
+    Inline,
+    Line,
+    Mark,
+    ProofWords,
+    Token,
+    Window,
+)
+from pallas_magic.render.style import ROOT, style_sheet
+from pallas_magic.report import Report
+
+# Read on white and on near-black alike, for hosts that drop the style sheet.
+_PLAIN_COLOURS = {"error": "#d6403a", "warning": "#a36a00", "note": "#2f7fd8", "ok": "#2a8a45"}
+_SIGNS = {"del": "-", "add": "+", "same": " "}
+_TAGS = {"del": "del", "add": "ins"}
+
+
+def render_html(
+    report: Report,
+    pages: Mapping[str, str] | None = None,
+    here: str | None = None,
+    styled: bool = True,
+) -> str:
+    """``report`` as HTML; ``styled`` puts the style sheet before it.
+
+    The other arguments are those of :func:`pallas_magic.render.card.build_card`.
+    """
+    body = card_html(build_card(report, pages, here))
+    return f"<style>{style_sheet()}</style>\n{body}" if styled else body
+
+
+def card_html(card: Card) -> str:
+    """``card`` as one ``section``."""
+    calm = "" if card.diagnostics else " calm"
+    return "\n".join(
+        [
+            f'<section class="{ROOT}{calm}" aria-label="{_escape(f"Pallas check: {card.title}")}">',
+            *_head(card),
+            *itertools.chain.from_iterable(
+                _finding(diagnostic, first=index == 0)
+                for index, diagnostic in enumerate(card.diagnostics)
+            ),
+            *_quiet(card),
+            *_foot(card),
+            "</section>",
+        ]
+    )
+
+
+def _head(card: Card) -> Iterator[str]:
+    if not card.diagnostics:
+        if not card.kernels:
+            yield f'<p class="quiet">{_escape(card.title)}</p>'
+        return
+    title = _escape(card.title)
+    state = f' <span class="wait">· {words.PROVING}</span>' if card.state == "proving" else ""
+    subtitle = f'<span class="dim">{inline_html(card.subtitle)}</span>'
+    yield f'<p class="head"><b>{title}</b> {subtitle}{state}</p>'
+
+
+def _finding(shown: CardDiagnostic, first: bool) -> Iterator[str]:
+    severity = _escape(shown.severity)
+    if first:
+        yield f'<article class="{severity}">'
+        yield f'<div class="what"><h3>{_headline(shown)}</h3>'
+        yield f'<span class="dim">{_escape(shown.where)}</span></div>'
+        yield from _details(shown)
+        yield "</article>"
+        return
+    fixes = f" · {words.count(len(shown.fixes), 'fix', 'fixes')}" if shown.fixes else ""
+    where = f'<span class="dim">· {_escape(shown.where)}{fixes}</span>'
+    yield f'<details class="next {severity}"><summary>{_headline(shown)} {where}</summary>'
+    yield "<article>"
+    yield from _details(shown)
+    yield "</article></details>"
+
+
+def _headline(shown: CardDiagnostic) -> str:
+    colour = _PLAIN_COLOURS.get(shown.severity, _PLAIN_COLOURS["note"])
+    name = _escape(f"{shown.severity}: {shown.name}")
+    code = _escape(shown.code)
+    head = f'<span class="id" style="color: {colour}" title="{name}">{code}</span>'
+    return f"{head} {inline_html(shown.message)}"
+
+
+def _details(shown: CardDiagnostic) -> Iterator[str]:
+    for window in shown.windows:
+        yield from _window(window, shown.marks, named=len(shown.windows) > 1)
+    if shown.notes:
+        items = "".join(f"<li>{inline_html(note)}</li>" for note in shown.notes)
+        yield f'<ul class="notes">{items}</ul>'
+    if shown.fixes:
+        yield '<ul class="fixes">'
+        for fix in shown.fixes:
+            yield from _fix(fix)
+        yield "</ul>"
+    if shown.page:
+        yield _folded(f"Why ({shown.code})", f'<div class="page">{page_html(shown.page)}</div>')
+    if shown.original:
+        yield _folded("JAX's own error", f'<pre class="told">{_escape(shown.original)}</pre>')
+    if shown.bug_report:
+        yield _folded("Bug report to copy", f'<pre class="told">{_escape(shown.bug_report)}</pre>')
+
+
+def _folded(summary: str, content: str) -> str:
+    return f'<details class="more"><summary>{_escape(summary)}</summary>{content}</details>'
+
+
+def _window(window: Window, marks: Sequence[Mark], named: bool) -> Iterator[str]:
+    if named:
+        yield f'<div class="src-name">{_escape(window.label)}</div>'
+    digits = max((len(str(line.number or "")) for line in window.lines), default=1)
+    lines = "\n".join(_line(line, marks, digits) for line in window.lines)
+    yield f'<pre class="src" tabindex="0">{lines}</pre>'
+
+
+def _line(line: Line, marks: Sequence[Mark], digits: int) -> str:
+    if line.kind == "gap":
+        return f'<span class="gap">{"⋮":>{digits}}</span>'
+    number = "" if line.number is None else str(line.number)
+    gutter = f'<span class="ln">{number:>{digits}}</span>  '
+    if line.kind == "code":
+        return gutter + _marked(line, marks)
+    if line.mark is None:
+        return gutter
+    mark = marks[line.mark]
+    say = f'<span aria-hidden="true">↑ </span>{inline_html(mark.inline)}'
+    return f'{gutter}{" " * line.indent}<span class="say {mark.role}">{say}</span>'
+
+
+def _marked(line: Line, marks: Sequence[Mark]) -> str:
+    pieces = []
+    for number, group in itertools.groupby(line.segments, key=lambda segment: segment[2]):
+        text = "".join(_token(name, text) for name, text, _ in group)
+        role = None if number is None else marks[number].role
+        pieces.append(text if role is None else f'<mark class="{role}">{text}</mark>')
+    return "".join(pieces)
+
+
+def _token(name: str, text: str) -> str:
+    return f'<span class="{_escape(name)}">{_escape(text)}</span>' if name else _escape(text)
+
+
+def _fix(fix: CardFix) -> Iterator[str]:
+    place = f' <span class="dim">in {_escape(fix.elsewhere)}</span>' if fix.elsewhere else ""
+    title = f"<b>Fix {fix.id}: {inline_html(fix.title)}{place}</b>"
+    yield f'<li><div class="fix">{title} <span>{_proof(fix.proof)}</span></div>'
+    if fix.diff:
+        digits = max(len(str(line.number or "")) for line in fix.diff)
+        lines = "\n".join(_diff_line(line, digits) for line in fix.diff)
+        drawn = f'<pre class="diff" tabindex="0">{lines}</pre>'
+        size = words.count(sum(line.number is not None for line in fix.diff), "line")
+        yield f"<details><summary>{size}</summary>{drawn}</details>" if fix.folded else drawn
+    yield "</li>"
+
+
+def _proof(proof: ProofWords) -> str:
+    return " · ".join(_proved(state, text) for state, text in proof)
+
+
+def _proved(state: str, text: str) -> str:
+    if state != "ok":
+        return f'<span class="{state}">{_escape(text)}</span>'
+    return f'<span class="ok" style="color: {_PLAIN_COLOURS["ok"]}">{_escape(text)} ✓</span>'
+
+
+def _diff_line(line: DiffLine, digits: int) -> str:
+    number = "" if line.number is None else str(line.number)
+    gutter = f'<span class="ln">{number:>{digits}} </span>{_SIGNS[line.kind]} '
+    code = "".join(_changed(line))
+    tag = _TAGS.get(line.kind)
+    return f"<{tag}>{gutter}{code}</{tag}>" if tag else f'<span class="gap">{gutter}{code}</span>'
+
+
+def _changed(line: DiffLine) -> Iterator[str]:
+    column = 0
+    edges = sorted({edge for changed in line.changed for edge in changed})
+    for name, text in line.segments:
+        cuts = [edge - column for edge in edges if 0 < edge - column < len(text)]
+        for start, end in itertools.pairwise([0, *cuts, len(text)]):
+            piece: Token = (name, text[start:end])
+            inside = any(a <= column + start < b for a, b in line.changed)
+            yield f"<b>{_token(*piece)}</b>" if inside else _token(*piece)
+        column += len(text)
+
+
+def _quiet(card: Card) -> Iterator[str]:
+    if card.kernels:
+        items = "".join(f"<li>{inline_html(line)}</li>" for line in card.kernels)
+        yield f'<ul class="quiet">{items}</ul>'
+
+
+def _foot(card: Card) -> Iterator[str]:
+    lines = [inline_html(note) for note in card.notes]
+    if card.combined is not None:
+        together = words.together(card.combined.ids).capitalize()
+        lines.append(f"{together}: {_proof(card.combined.proof)}")
+    if hint := words.insertion_hint(card):
+        lines.append(inline_html(inline(hint)))
+    if lines:
+        yield f'<p class="foot">{"<br>".join(lines)}</p>'
+
+
+def inline_html(pieces: Inline) -> str:
+    """``pieces`` as HTML, code in ``code``."""
+    return "".join(
+        f"<code>{_escape(text)}</code>" if kind == "code" else _escape(text)
+        for kind, text in pieces
+    )
+
+
+def _escape(text: str) -> str:
+    return html.escape(text, quote=True)
