@@ -1,0 +1,83 @@
+/** Code in a card: running text with code in it, windows of source, diffs. */
+import { Child, element } from './dom.js';
+import type { CardDiagnostic, CodeLine, DiffLine, Inline } from './payload.js';
+
+export function inline(parts: Inline): Node[] {
+  return parts.map(([kind, text]) =>
+    kind === 'code' ? element('code', {}, text) : document.createTextNode(text)
+  );
+}
+
+/** The windows of a diagnostic; `id` makes the ids of its labels unique in the page. */
+export function windows(diagnostic: CardDiagnostic, id: string): HTMLElement {
+  const several = new Set(diagnostic.windows.map(window => window.label)).size > 1;
+  const blocks = diagnostic.windows.flatMap(({ label, lines }) => {
+    const name = { tabindex: '0', role: 'group', 'aria-label': `Code of ${label}` };
+    const rows = lines.map(line => codeRow(line, diagnostic, id));
+    return [
+      several ? element('div', { class: 'pm-window-label' }, label) : null,
+      element('pre', { class: 'pm-window', ...name }, ...rows)
+    ];
+  });
+  return element('div', { class: 'pm-windows' }, ...blocks);
+}
+
+export function diff(lines: readonly DiffLine[]): HTMLElement {
+  const rows = lines.map(({ kind, number, segments }) => {
+    const tag = kind === 'del' ? 'del' : kind === 'add' ? 'ins' : 'span';
+    const sign = kind === 'del' ? '-' : kind === 'add' ? '+' : ' ';
+    const code = segments.map(([token, text]) => segment(token, text));
+    const gutter = lineNumber(number === null ? '' : `${number}`);
+    return element('div', { class: `pm-row pm-${kind}` }, gutter, element(tag, {}, `${sign} `, ...code));
+  });
+  const name = { tabindex: '0', role: 'group', 'aria-label': 'Change' };
+  return element('pre', { class: 'pm-diff', ...name }, ...rows);
+}
+
+function codeRow(line: CodeLine, diagnostic: CardDiagnostic, id: string): HTMLElement {
+  if (line.kind === 'gap') {
+    return element('div', { class: 'pm-row pm-gap', 'aria-hidden': 'true' }, lineNumber('⋮'));
+  }
+  if (line.kind === 'label') {
+    return labelRow(line, diagnostic, id);
+  }
+  const code = line.segments.map(([token, text, mark]) =>
+    mark === null ? segment(token, text) : marked(token, text, mark, diagnostic, id)
+  );
+  const number = lineNumber(line.number === null ? '' : `${line.number}`);
+  return element('div', { class: 'pm-row' }, number, element('span', {}, ...code));
+}
+
+function labelRow(line: CodeLine, diagnostic: CardDiagnostic, id: string): HTMLElement {
+  const mark = diagnostic.marks[line.mark ?? -1];
+  const given = line.segments.map(([, text]) => text).join('');
+  const says = element(
+    'span',
+    { class: `pm-says pm-${mark?.role ?? 'primary'}`, id: `${id}-${line.mark ?? 'none'}` },
+    element('span', { 'aria-hidden': 'true' }, '↑ '),
+    given || (mark?.text ?? '')
+  );
+  const indent = ' '.repeat(line.indent ?? 0);
+  return element('div', { class: 'pm-row' }, lineNumber(''), element('span', {}, indent, says));
+}
+
+function marked(
+  token: string,
+  text: string,
+  index: number,
+  diagnostic: CardDiagnostic,
+  id: string
+): HTMLElement {
+  const role = diagnostic.marks[index]?.role ?? 'primary';
+  const attributes = { class: `pm-mark pm-${role}`, 'aria-describedby': `${id}-${index}` };
+  return element('mark', attributes, segment(token, text));
+}
+
+/** A piece of code in the colour of its Pygments token. */
+function segment(token: string, text: string): Child {
+  return /^[a-z][a-z0-9]?$/.test(token) ? element('span', { class: `pm-t-${token}` }, text) : text;
+}
+
+function lineNumber(text: string): HTMLElement {
+  return element('span', { class: 'pm-number', 'data-number': text });
+}

@@ -1,0 +1,3 @@
+import './card.css';
+import './code.css';
+import './squiggles.css';
