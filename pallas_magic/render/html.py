@@ -30,10 +30,11 @@ from pallas_magic.render.model import (
 from pallas_magic.render.style import ROOT, style_sheet
 from pallas_magic.report import Report
 
-# Read on white and on near-black alike, for hosts that drop the style sheet.
+# For hosts that drop the style sheet and keep these; they read on white and near-black alike.
 _PLAIN_COLOURS = {"error": "#d6403a", "warning": "#a36a00", "note": "#2f7fd8", "ok": "#2a8a45"}
 _SIGNS = {"del": "-", "add": "+", "same": " "}
 _TAGS = {"del": "del", "add": "ins"}
+_TINTS = {"del": "rgba(220, 60, 60, 0.18)", "add": "rgba(40, 160, 80, 0.2)"}
 
 
 def render_html(
@@ -189,8 +190,10 @@ def _diff_line(line: DiffLine, digits: int) -> str:
     number = "" if line.number is None else str(line.number)
     gutter = f'<span class="ln">{number:>{digits}} </span>{_SIGNS[line.kind]} '
     code = "".join(_changed(line))
-    tag = _TAGS.get(line.kind)
-    return f"<{tag}>{gutter}{code}</{tag}>" if tag else f'<span class="gap">{gutter}{code}</span>'
+    if line.kind == "same":
+        return f'<span class="gap">{gutter}{code}</span>'
+    tag, style = _TAGS[line.kind], f"background-color: {_TINTS[line.kind]}; text-decoration: none"
+    return f'<{tag} style="{style}">{gutter}{code}</{tag}>'
 
 
 def _changed(line: DiffLine) -> Iterator[str]:

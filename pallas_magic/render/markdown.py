@@ -42,7 +42,7 @@ def _blocks(lines: Sequence[str], heading: int) -> Iterator[str]:
             index = end + 1
         elif match := _HEADING.match(line):
             level = min(6, heading + len(match[1]) - 1)
-            yield f"<h{level}>{inline_html(match[2])}</h{level}>"
+            yield f"<h{level}>{_inline(match[2])}</h{level}>"
             index += 1
         elif _INDENTED.match(line):
             end = _while(lines, index, lambda text: bool(_INDENTED.match(text) or not text.strip()))
@@ -54,7 +54,7 @@ def _blocks(lines: Sequence[str], heading: int) -> Iterator[str]:
             index = end
         else:
             end = _while(lines, index, lambda text: not _begins(text), at_least=1)
-            yield f"<p>{inline_html(' '.join(text.strip() for text in lines[index:end]))}</p>"
+            yield f"<p>{_inline(' '.join(text.strip() for text in lines[index:end]))}</p>"
             index = end
 
 
@@ -88,10 +88,10 @@ def _list(lines: Sequence[str]) -> str:
         else:
             items[-1] += " " + line.strip()
     tag = "ol" if _NUMBERED.match(lines[0]) else "ul"
-    return f"<{tag}>" + "".join(f"<li>{inline_html(item)}</li>" for item in items) + f"</{tag}>"
+    return f"<{tag}>" + "".join(f"<li>{_inline(item)}</li>" for item in items) + f"</{tag}>"
 
 
-def inline_html(text: str) -> str:
+def _inline(text: str) -> str:
     """One line of Markdown as HTML."""
     pieces, done = [], 0
     for match in _INLINE.finditer(text):
@@ -105,7 +105,7 @@ def _inline_piece(match: re.Match[str]) -> str:
     if match["code"]:
         return f"<code>{html.escape(match['code'].strip())}</code>"
     if match["bold"]:
-        return f"<b>{inline_html(match['bold'])}</b>"
+        return f"<b>{_inline(match['bold'])}</b>"
     link = html.escape(match["link"] or match["bare"])
-    text = inline_html(match["text"]) if match["text"] else link
+    text = _inline(match["text"]) if match["text"] else link
     return f'<a href="{link}" rel="noopener noreferrer">{text}</a>'

@@ -82,7 +82,8 @@ _RULES = """
 & .next > summary:hover { background: var(--soft); }
 & .next > article > .what { padding: 0 14px 8px 12px; }
 & summary { cursor: pointer; }
-& summary:focus-visible, & pre:focus-visible { outline: 2px solid var(--why); outline-offset: -2px; }
+& summary:focus-visible, & pre:focus-visible { outline: 2px solid var(--why);
+  outline-offset: -2px; }
 & pre { margin: 0; overflow-x: auto; white-space: pre; }
 & pre.src { padding: 8px 12px; background: var(--soft); border-block: 1px solid var(--line); }
 & .src-name { padding: 4px 14px 2px; color: var(--dim); }
@@ -91,7 +92,8 @@ _RULES = """
   text-decoration: underline wavy var(--tone) 1.5px;
   text-underline-offset: 4px; text-decoration-skip-ink: none; }
 & mark.cause { text-decoration: underline solid var(--why) 2px; }
-& .say { font: 600 12px/1.7 system-ui, sans-serif; color: var(--tone) !important; }
+& .say { position: sticky; right: 12px;
+  font: 600 12px/1.7 system-ui, sans-serif; color: var(--tone) !important; }
 & .say.cause { color: var(--why) !important; }
 & .notes, & .fixes { list-style: none; margin: 0; padding: 4px 14px; }
 & .notes { padding-top: 8px; } & .notes li { margin: 0 0 2px; }
@@ -104,10 +106,8 @@ _RULES = """
 & pre.diff { margin: 6px 0 2px; border: 1px solid var(--line); border-radius: 4px; padding: 3px 0; }
 & .diff del, & .diff ins, & .diff .gap { display: inline-block; min-width: 100%; padding: 0 10px;
   text-decoration: none; color: inherit; }
-& .diff del { background: rgba(220, 60, 60, .14);
-  background: color-mix(in srgb, var(--err) 14%, transparent); }
-& .diff ins { background: rgba(40, 160, 80, .16);
-  background: color-mix(in srgb, var(--ok) 16%, transparent); }
+& .diff del { background: color-mix(in srgb, var(--err) 14%, transparent) !important; }
+& .diff ins { background: color-mix(in srgb, var(--ok) 16%, transparent) !important; }
 & .diff b { font-weight: inherit; border-radius: 2px; }
 & .diff del b { background: rgba(220, 60, 60, .26);
   background: color-mix(in srgb, var(--err) 28%, transparent); }

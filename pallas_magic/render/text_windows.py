@@ -100,7 +100,7 @@ def _label_rows(
         first = pending.pop(0)
         row.append((end + 1, first.text, first.colour))
     yield Row(tuple(row))
-    if pending and not (len(labels) == 1 or len(pending) == 1 and pending[0].column == last):
+    if pending and not (len(labels) == 1 or (len(pending) == 1 and pending[0].column == last)):
         yield Row(_bars(pending))
     while pending:
         label = pending.pop(0)
