@@ -8,25 +8,208 @@ open a :class:`Watch` around it; a host that only has an exception asks
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pallas_magic.findings import Findings, collect
+from pallas_magic.findings import Checked, Finding, check_call, findings, skipped, targets_for
+from pallas_magic.findings import wrong_family
+from pallas_magic.proofs import proved_report, unproved_report
 from pallas_magic.report import Report
 from pallas_magic.source.document import Library
-from pallas_magic.targets import Target, parse_targets
+from pallas_magic.stopping import StopCell
+from pallas_magic.targets import Target, default_target, parse_targets
 
 if TYPE_CHECKING:
     from pallas_magic.bridge.capture import Call, Recorder
 
-Compile = Literal["auto"] | bool
+NO_CALL = "no Pallas call was made"
 
 
 class CompilerMissing(RuntimeError):
-    """The compile stage was asked for and no compiler can be run."""
+    """The compile stage was asked for and there is no compiler to run."""
 
 
-class StopCell(BaseException):
-    """Ends the user's code early; not an ``Exception``, so that nothing swallows it."""
+def check(
+    fn: Callable[..., Any],
+    *args: Any,
+    target: str = "auto",
+    compile: str | bool = "auto",
+    verify: bool = True,
+) -> Report:
+    """Check every Pallas call that ``fn(*args)`` makes, without executing any.
+
+    ``args`` are arrays or ``jax.ShapeDtypeStruct``s. ``target`` names one chip
+    or several with commas; ``auto`` is this machine's accelerator, else v5e or
+    h100 by the kernel's own back end. ``verify`` proves the fixes; without it
+    they are ideas to read. Raises :class:`~pallas_magic.targets.UnknownTarget`
+    for a target that is not known and :class:`CompilerMissing` for
+    ``compile=True``; an error of ``fn``'s that no kernel is to blame for is
+    raised as it is.
+    """
+    import jax
+
+    from pallas_magic.bridge.devices import target_mesh
+    from pallas_magic.bridge.lowering import whole_tracebacks
+
+    watches = []
+    wanted = None if target == "auto" else parse_targets(target)
+    for one in wanted or (None,):
+        watch = Watch("auto" if one is None else one.name, compile=compile, execute=False)
+        watches.append(watch)
+        error: Exception | None = None
+        with watch, ExitStack() as stack:
+            stack.enter_context(whole_tracebacks())
+            if one is not None:
+                stack.enter_context(target_mesh(one))
+            try:
+                jax.eval_shape(fn, *args)
+            except Exception as raised:
+                error = raised
+        if error is not None and not watch.blame(error):
+            raise error
+    return _joined(watches, verify)
+
+
+def _joined(watches: list[Watch], verify: bool) -> Report:
+    first = watches[0]
+    for other in watches[1:]:
+        first.adopt(other)
+    report = first.report()
+    return first.prove() if verify else dataclasses.replace(report, proving=False)
+
+
+def explain(error: BaseException, library: Library) -> Watch | None:
+    """A closed watch on the kernel that ``error`` came from, ``None`` if it came from none."""
+    watch = Watch(library=library)
+    return watch if watch.blame(error) else None
+
+
+class Watch:
+    """One check in progress: open it around the user's code, then ask for the report.
+
+    ``run=False`` stops the user's code after its first Pallas call;
+    ``execute=False`` is for code that is only traced, so that no value is ever
+    asked for. Raises :class:`~pallas_magic.targets.UnknownTarget`.
+    """
+
+    def __init__(
+        self,
+        target: str = "auto",
+        *,
+        compile: str | bool = "auto",
+        library: Library | None = None,
+        run: bool = True,
+        execute: bool = True,
+    ) -> None:
+        if compile is True:
+            raise CompilerMissing("this version runs no compiler; leave `compile` at 'auto'")
+        self.library = library if library is not None else Library()
+        self.interpreted = False
+        self.stop_reason = ""
+        self._wanted = None if target == "auto" else parse_targets(target)
+        self._run = run
+        self._execute = execute
+        self._stack = ExitStack()
+        self._recorder: Recorder | None = None
+        self._blamed: list[Checked] = []
+        self._adopted: list[Watch] = []
+        self._findings: tuple[Finding, ...] = ()
+        self._unproved: Report | None = None
+
+    def __enter__(self) -> Watch:
+        from pallas_magic.bridge.capture import Recorder
+        from pallas_magic.bridge.devices import chip_queries_answered
+        from pallas_magic.bridge.values import interpreted_where_needed
+
+        self._recorder = Recorder(on_call=self._after_call)
+        with ExitStack() as stack:
+            stack.enter_context(self._recorder.installed())
+            stack.enter_context(chip_queries_answered(self._chip()))
+            if self._execute:
+                stack.enter_context(interpreted_where_needed(self._note_interpreted))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, StopCell):
+            self.stop_reason = str(error)
+        self._stack.close()
+
+    @property
+    def calls(self) -> int:
+        """How many different Pallas calls were seen so far."""
+        return len(self._recorder.calls) if self._recorder is not None else 0
+
+    def blame(self, error: BaseException) -> bool:
+        """Whether ``error`` came from a kernel; if so the report tells it."""
+        from pallas_magic.bridge.trace_errors import trace_failure, trace_family
+
+        failure = trace_failure(error, self._target_of_family(trace_family(error)))
+        if failure is None:
+            return False
+        self._blamed.append(Checked((), ((None, failure),)))
+        return True
+
+    def adopt(self, other: Watch) -> None:
+        """Report what ``other`` saw as well: the same code, traced for another target."""
+        self._adopted.append(other)
+
+    def report(self, error: BaseException | None = None) -> Report:
+        """Lower every call, ask the rules, and report with fixes still to be proved."""
+        if error is not None:
+            self.blame(error)
+        checked = [part for watch in (self, *self._adopted) for part in watch._checked()]
+        failures = [failure for part in checked for failure in part.failures]
+        self._findings = findings(failures, self.library)
+        notes = tuple(dict.fromkeys(note for part in checked for note in part.notes))
+        kernels = tuple(kernel for part in checked for kernel in part.kernels)
+        if not checked:
+            notes = (NO_CALL,)
+        self._unproved = unproved_report(kernels, self._findings, self.library, notes)
+        return self._unproved
+
+    def prove(self) -> Report:
+        """The last report with each fix proved or dropped."""
+        unproved = self._unproved if self._unproved is not None else self.report()
+        if not unproved.proving or self._recorder is None:
+            return dataclasses.replace(unproved, proving=False)
+        return proved_report(unproved, self._findings, self._recorder.objects, self.library)
+
+    def _checked(self) -> list[Checked]:
+        recorder = self._recorder
+        calls = recorder.calls if recorder is not None else ()
+        return [*self._blamed, *(part for call in calls for part in self._check(call))]
+
+    def _check(self, call: Call) -> list[Checked]:
+        from pallas_magic.bridge.devices import machine_target
+
+        assert self._recorder is not None
+        parts = []
+        for target in targets_for(call, self._wanted, machine_target()):
+            if why := wrong_family(call, target):
+                parts.append(Checked((skipped(call.name, target, why),), ()))
+            else:
+                parts.append(check_call(call, target, self._recorder.objects))
+        return parts
+
+    def _chip(self) -> Target:
+        tpus = [target for target in self._wanted or () if target.family == "tpu"]
+        return tpus[0] if tpus else default_target("tpu")
+
+    def _target_of_family(self, family: Any) -> Target:
+        wanted = [target for target in self._wanted or () if target.family == family]
+        return wanted[0] if wanted else default_target(family)
+
+    def _note_interpreted(self) -> None:
+        self.interpreted = True
+
+    def _after_call(self, call: Call) -> None:
+        if not self._run:
+            raise StopCell("stopped after the first Pallas call: checked, not executed")

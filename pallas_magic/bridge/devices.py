@@ -12,7 +12,8 @@ import jax
 from jax._src.mesh import AbstractDevice
 from jax.sharding import AbstractMesh, AxisType
 
-from pallas_magic.targets import Target
+from pallas_magic.bridge.patches import replaced_item
+from pallas_magic.targets import Target, target_for_device
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,3 +54,34 @@ def target_mesh(target: Target) -> Iterator[Any]:
     )
     with jax.sharding.use_abstract_mesh(mesh):
         yield mesh
+
+
+@contextmanager
+def chip_queries_answered(target: Target) -> Iterator[None]:
+    """Answer ``pltpu.get_tpu_info()`` on a machine without a TPU with ``target``'s data.
+
+    For code whose own meshes must not meet :func:`target_mesh`'s.
+    """
+    from jax._src.pallas.mosaic import tpu_info
+
+    kind = jax.devices()[0].device_kind
+    version = tpu_info.chip_version_from_device_kind(target.device_kind)
+    if target.family != "tpu" or version is None or tpu_info.chip_version_from_device_kind(kind):
+        yield
+        return
+
+    def chip() -> Any:
+        return tpu_info.get_tpu_info_for_chip(version, target.num_cores)
+
+    with replaced_item(tpu_info.registry, kind, chip):
+        yield
+
+
+def machine_target() -> Target | None:
+    """The target of the accelerator that this machine's JAX runs on."""
+    device = jax.devices()[0]
+    if device.platform == "tpu":
+        return target_for_device("tpu", device.device_kind)
+    if device.platform in ("gpu", "cuda"):
+        return target_for_device("gpu", device.device_kind)
+    return None

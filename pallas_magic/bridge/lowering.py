@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ from jax._src import config
 
 from pallas_magic.bridge.capture import Call, has_ref_operands
 from pallas_magic.bridge.devices import target_mesh
+from pallas_magic.bridge.limits import TimeLimitReached, time_limit
 from pallas_magic.targets import Family, Target
 
 
@@ -47,13 +49,16 @@ def _space_module(aval: Any) -> str:
     return type(getattr(aval, "memory_space", None)).__module__
 
 
-def lower(call: Call, target: Target) -> Lowered:
+def lower(call: Call, target: Target, limit_seconds: float = 60.0) -> Lowered:
     """Lower ``call`` for ``target``; whatever JAX raises is returned, not raised."""
     if has_ref_operands(call):
         return Lowered(skipped="it works on refs of the function around it")
     started = time.perf_counter()
     try:
-        lowered = lower_or_raise(scratch_function(call), call.avals, target)
+        with time_limit(limit_seconds):
+            lowered = lower_or_raise(scratch_function(call), call.avals, target)
+    except TimeLimitReached:
+        return Lowered(skipped=f"lowering it takes more than {limit_seconds:.0f} s")
     except Exception as error:
         return Lowered(time.perf_counter() - started, error)
     return Lowered(time.perf_counter() - started, lowered=lowered)
@@ -77,5 +82,10 @@ def scratch_function(call: Call, **changes: Any) -> Callable[..., Any]:
 def lower_or_raise(function: Callable[..., Any], avals: tuple[Any, ...], target: Target) -> Any:
     """Trace ``function`` and lower it for ``target``, with whole tracebacks."""
     structs = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
-    with target_mesh(target), config.traceback_filtering("off"):
+    with target_mesh(target), whole_tracebacks():
         return jax.jit(function).trace(*structs).lower(lowering_platforms=(target.platform,))
+
+
+def whole_tracebacks() -> AbstractContextManager[Any]:
+    """Keep JAX's frames in what it raises: places are read from them."""
+    return config.traceback_filtering("off")  # type: ignore[no-any-return]

@@ -21,6 +21,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Protocol
 
 from pallas_magic.bridge.capture import Call
+from pallas_magic.bridge.limits import TimeLimitReached, time_limit
 from pallas_magic.bridge.lowering import lower_or_raise, scratch_function
 from pallas_magic.bridge.patches import replaced_item
 from pallas_magic.targets import Target
@@ -69,7 +70,9 @@ class Backend(Protocol):
         """Whether an error fed by a stand-in says nothing of its own."""
 
 
-def recover(call: Call, target: Target, backend: Backend) -> tuple[tuple[Raised, ...], bool]:
+def recover(
+    call: Call, target: Target, backend: Backend, limit_seconds: float = 30.0
+) -> tuple[tuple[Raised, ...], bool]:
     """All independent errors of one lowering, and whether some were left unsaid.
 
     An error that ends the pass although every rule was wrapped (a verifier's,
@@ -83,8 +86,9 @@ def recover(call: Call, target: Target, backend: Backend) -> tuple[tuple[Raised,
         for patch in backend.patches():
             stack.enter_context(patch)
         try:
-            lower_or_raise(scratch_function(call), call.avals, target)
-        except TooMany:
+            with time_limit(limit_seconds):
+                lower_or_raise(scratch_function(call), call.avals, target)
+        except (TooMany, TimeLimitReached):
             return tuple(journal.raised), True
         except Exception as error:
             if not journal.raised:

@@ -16,10 +16,7 @@ from jax._src.interpreters import mlir
 from jax._src.pallas import mpmd, pallas_call
 
 from pallas_magic.bridge.patches import replaced_item
-
-
-class NoValue(Exception):
-    """A call can neither run on this machine nor be interpreted; says why."""
+from pallas_magic.stopping import StopCell
 
 
 @contextmanager
@@ -70,7 +67,7 @@ def _interpreted(
         return original(context, *operands, **{**params, "interpret": True})
     except Exception as error:
         first_line = (str(error).strip() or type(error).__name__).split("\n")[0]
-        raise NoValue(f"interpret mode cannot run it: {first_line}") from error
+        raise StopCell(f"interpret mode cannot run this kernel: {first_line}") from error
 
 
 def gpu_interpret_params() -> Any:

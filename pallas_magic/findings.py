@@ -1,0 +1,135 @@
+"""From recorded calls to findings: lower each for its targets, ask the rules, group."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING
+
+from pallas_magic.failure import Candidate, Failure
+from pallas_magic.report import Diagnostic, KernelReport, StageResult
+from pallas_magic.rules import Rule, rule_for
+from pallas_magic.source.document import Library
+from pallas_magic.targets import DEFAULT_NAMES, Family, Target, parse_targets
+
+if TYPE_CHECKING:
+    from pallas_magic.bridge.capture import Call
+    from pallas_magic.bridge.objects import ObjectRecorder
+
+LOWERING_LIMIT_SECONDS = 30.0
+NO_COMPILER_YET = "no compiler was run"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Finding:
+    """One diagnostic with what its proof needs; ``call`` is ``None`` for a trace error."""
+
+    rule: Rule
+    failure: Failure
+    call: Call | None
+    diagnostic: Diagnostic
+    candidates: tuple[Candidate, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Checked:
+    """All that lowering said: a report for each kernel and target, and the failures."""
+
+    kernels: tuple[KernelReport, ...]
+    failures: tuple[tuple[Call | None, Failure], ...]
+    notes: tuple[str, ...] = ()
+
+
+def check_call(call: Call, target: Target, objects: ObjectRecorder) -> Checked:
+    """Lower one call for one target."""
+    from pallas_magic.bridge.failures import find_failures
+    from pallas_magic.bridge.lowering import lower
+
+    lowered = lower(call, target, LOWERING_LIMIT_SECONDS)
+    if lowered.skipped:
+        return Checked((skipped(call.name, target, lowered.skipped),), ())
+    found = find_failures(call, lowered, target, objects)
+    status = StageResult("failed" if found.failures else "ok", lowered.seconds)
+    compiled = "the kernel does not lower" if found.failures else NO_COMPILER_YET
+    kernel = KernelReport(
+        call.name,
+        target.name,
+        {"trace": StageResult("ok"), "lower": status, "compile": StageResult("skipped", 0.0, compiled)},
+    )
+    notes = (f"`{call.name}` has more errors than are shown",) if found.more else ()
+    return Checked((kernel,), tuple((call, failure) for failure in found.failures), notes)
+
+
+def skipped(name: str, target: Target, why: str) -> KernelReport:
+    """A kernel that was traced and no more."""
+    result = StageResult("skipped", 0.0, why)
+    stages = {"trace": StageResult("ok"), "lower": result, "compile": result}
+    return KernelReport(name, target.name, stages)
+
+
+def targets_for(call: Call, wanted: tuple[Target, ...] | None, here: Target | None) -> tuple[Target, ...]:
+    """The targets to lower ``call`` for: those wanted, or this machine's, or a default."""
+    from pallas_magic.bridge.lowering import call_family
+
+    family: Family = call_family(call) or (here.family if here is not None else "tpu")
+    if wanted is not None:
+        return wanted
+    if here is not None and here.family == family:
+        return (here,)
+    return parse_targets(DEFAULT_NAMES[family])
+
+
+def wrong_family(call: Call, target: Target) -> str:
+    """Why ``call`` is not for ``target``, empty when it is."""
+    from pallas_magic.bridge.lowering import call_family
+
+    family = call_family(call)
+    if family is None or family == target.family:
+        return ""
+    return f"it is written for {family.upper()}s"
+
+
+def findings(
+    failures: Iterable[tuple[Call | None, Failure]], sources: Library
+) -> tuple[Finding, ...]:
+    """One finding for each rule and ref, common to all its targets."""
+    groups: dict[Hashable, list[tuple[Rule, Call | None, Failure]]] = {}
+    for call, failure in failures:
+        rule = rule_for(failure)
+        groups.setdefault(_key(rule, failure), []).append((rule, call, failure))
+    made = [_finding(group, sources) for group in groups.values()]
+    return _merged(made)
+
+
+def _key(rule: Rule, failure: Failure) -> Hashable:
+    own = getattr(rule, "key", None)
+    if own is not None:
+        found = own(failure)
+    elif failure.ref is not None and rule.code != "PM999":
+        found = (failure.ref.position, failure.ref.role)
+    else:
+        found = (failure.place, failure.text)
+    return (rule.code, failure.target.name, failure.kernel, failure.call.build, found)
+
+
+def _finding(group: list[tuple[Rule, Call | None, Failure]], sources: Library) -> Finding:
+    rule, call, first = group[0]
+    failure = dataclasses.replace(first, also=tuple(later for _, _, later in group[1:]))
+    diagnostic = rule.diagnose(failure, sources)
+    return Finding(rule, failure, call, diagnostic, tuple(rule.fixes(failure, sources)))
+
+
+def _merged(found: list[Finding]) -> tuple[Finding, ...]:
+    """Equal diagnostics of several targets as one that names them all."""
+    merged: dict[Hashable, Finding] = {}
+    for finding in found:
+        one = finding.diagnostic
+        key = (one.code, one.kernel, one.primary, one.labels, one.original)
+        earlier = merged.get(key)
+        if earlier is None:
+            merged[key] = finding
+            continue
+        targets = tuple(dict.fromkeys((*earlier.diagnostic.targets, *one.targets)))
+        both = dataclasses.replace(earlier.diagnostic, targets=targets)
+        merged[key] = dataclasses.replace(earlier, diagnostic=both)
+    return tuple(merged.values())
