@@ -60,7 +60,10 @@ def target_mesh(target: Target) -> Iterator[Any]:
 def chip_queries_answered(target: Target) -> Iterator[None]:
     """Answer ``pltpu.get_tpu_info()`` on a machine without a TPU with ``target``'s data.
 
-    For code whose own meshes must not meet :func:`target_mesh`'s.
+    Equations keep the mesh they were traced under, so that :func:`target_mesh`
+    around their lowering does not reach such a query. JAX remembers its answer
+    by trace context, which does not tell two targets apart: it is forgotten
+    before and after.
     """
     from jax._src.pallas.mosaic import tpu_info
 
@@ -74,7 +77,11 @@ def chip_queries_answered(target: Target) -> Iterator[None]:
         return tpu_info.get_tpu_info_for_chip(version, target.num_cores)
 
     with replaced_item(tpu_info.registry, kind, chip):
-        yield
+        tpu_info.get_tpu_info.cache_clear()
+        try:
+            yield
+        finally:
+            tpu_info.get_tpu_info.cache_clear()
 
 
 def machine_target() -> Target | None:

@@ -12,7 +12,7 @@ import jax
 from jax._src import config
 
 from pallas_magic.bridge.capture import Call, has_ref_operands
-from pallas_magic.bridge.devices import target_mesh
+from pallas_magic.bridge.devices import chip_queries_answered, target_mesh
 from pallas_magic.bridge.limits import TimeLimitReached, time_limit
 from pallas_magic.targets import Family, Target
 
@@ -82,7 +82,7 @@ def scratch_function(call: Call, **changes: Any) -> Callable[..., Any]:
 def lower_or_raise(function: Callable[..., Any], avals: tuple[Any, ...], target: Target) -> Any:
     """Trace ``function`` and lower it for ``target``, with whole tracebacks."""
     structs = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
-    with target_mesh(target), whole_tracebacks():
+    with target_mesh(target), chip_queries_answered(target), whole_tracebacks():
         return jax.jit(function).trace(*structs).lower(lowering_platforms=(target.platform,))
 
 

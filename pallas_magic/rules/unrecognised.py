@@ -52,4 +52,4 @@ def fixes(failure: Failure, sources: Library) -> Iterable[Candidate]:
 def _message(failure: Failure) -> str:
     first_line = failure.text.strip().split("\n")[0].rstrip(".")
     what = f"`{failure.kernel}` does not {_VERBS[failure.stage]} for {failure.target.title}"
-    return f"{what}: {first_line}" if first_line else what
+    return f"{what}: {first_line or failure.error_type}"
