@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import types
 import typing
@@ -73,17 +74,28 @@ def _decode(value: Any, kind: Any, where: str) -> Any:
     if dataclasses.is_dataclass(kind):
         return _decode_dataclass(value, kind, where)
     if kind is float:
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return float(_expect(value, number, "a number", where))
+        return _decode_number(value, where)
     if kind is int:
         whole = isinstance(value, int) and not isinstance(value, bool)
         return _expect(value, whole, "a whole number", where)
     return _expect(value, isinstance(value, kind), f"a {kind.__name__}", where)
 
 
+def _decode_number(value: Any, where: str) -> float:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    _expect(value, number, "a number", where)
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise ValueError(f"{where}: expected a finite number")
+    return found
+
+
 def _decode_dataclass(value: Any, kind: Any, where: str) -> Any:
     _expect(value, isinstance(value, Mapping), "a mapping", where)
-    hints = typing.get_type_hints(kind, vars(vocabulary))
+    hints = _field_types(kind)
     found = {}
     for field in dataclasses.fields(kind):
         if field.name in value:
@@ -92,6 +104,11 @@ def _decode_dataclass(value: Any, kind: Any, where: str) -> Any:
         elif field.default is dataclasses.MISSING:
             raise ValueError(f"{where}.{field.name} is missing")
     return kind(**found)
+
+
+@functools.cache
+def _field_types(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind, vars(vocabulary))
 
 
 def _expect(value: Any, holds: bool, expected: str, where: str) -> Any:

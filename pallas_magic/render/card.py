@@ -21,7 +21,7 @@ from pallas_magic.render.model import (
     MarkRole,
 )
 from pallas_magic.render.windows import windows
-from pallas_magic.report import Diagnostic, Fix, Report, Source, Span
+from pallas_magic.report import Diagnostic, Fix, FixSet, Report, Source, Span
 
 COLUMNS = 100
 UNKNOWN = "PM999"
@@ -90,9 +90,9 @@ def _diagnostic(
     shown = windows(spans, marks, report.sources, columns)
     unknown = diagnostic.code == UNKNOWN
     return CardDiagnostic(
-        code=diagnostic.code,
-        name=diagnostic.name,
-        severity=diagnostic.severity,
+        code=shown_text(diagnostic.code),
+        name=shown_text(diagnostic.name),
+        severity=shown_text(diagnostic.severity),
         message=inline(diagnostic.message),
         where=where,
         marks=marks,
@@ -154,6 +154,7 @@ def _fix(fix: Fix, diagnostic: Diagnostic, report: Report, here: str | None) -> 
         diff=lines,
         folded=sum(line.number is not None for line in lines) > FOLD_OVER,
         elsewhere=_elsewhere(fix.sources(), report.sources, here),
+        insertable=bool(lines) and _insertable(fix, report.sources, here),
     )
 
 
@@ -172,4 +173,13 @@ def _combined(report: Report, here: str | None) -> Combined | None:
         name=f"Insert all {len(together.ids)} fixes",
         proof=words.proof_words(together.proof, together.applicability, report.proving),
         elsewhere=_elsewhere(keys, report.sources, here),
+        insertable=_insertable(together, report.sources, here),
     )
+
+
+def _insertable(fix: Fix | FixSet, sources: Mapping[str, Source], here: str | None) -> bool:
+    if here is None or here not in sources or sources[here].kind != "cell":
+        return False
+    proved = fix.proof is not None and fix.proof.gone is not False
+    here_only = {edit.span.source for edit in fix.edits} == {here}
+    return proved and here_only and fix.applicability != "display"

@@ -9,7 +9,7 @@ from pallas_magic.render.characters import shown_text
 from pallas_magic.render.highlight import highlighted
 from pallas_magic.render.lines import shown_tokens
 from pallas_magic.render.model import DiffLine, Token
-from pallas_magic.report import Fix, Source
+from pallas_magic.report import Fix, Source, TextEdit
 from pallas_magic.source.edits import apply_edits
 
 FOLD_OVER = 12
@@ -20,16 +20,16 @@ Tokens = tuple[Token, ...]
 Ranges = tuple[tuple[int, int], ...]
 
 
-def fixed_texts(fix: Fix, sources: Mapping[str, Source]) -> dict[str, str]:
-    """The text after ``fix`` of each source that it edits.
+def fixed_texts(edits: Sequence[TextEdit], sources: Mapping[str, Source]) -> dict[str, str]:
+    """The text after ``edits`` of each source that they change.
 
     Empty where an edit does not fit its source, as in a payload made by hand.
     """
     texts: dict[str, str] = {}
-    for key in fix.sources():
-        edits = [edit for edit in fix.edits if edit.span.source == key]
+    for key in dict.fromkeys(edit.span.source for edit in edits):
+        here = [edit for edit in edits if edit.span.source == key]
         try:
-            texts[key] = apply_edits(sources[key].text, edits)
+            texts[key] = apply_edits(sources[key].text, here)
         except (KeyError, ValueError):
             return {}
     return texts
@@ -42,7 +42,7 @@ def diff(fix: Fix, sources: Mapping[str, Source], shown: str | None) -> tuple[Di
     other come after a line that names it.
     """
     lines: list[DiffLine] = []
-    texts = fixed_texts(fix, sources)
+    texts = fixed_texts(fix.edits, sources)
     for key in sorted(texts, key=lambda key: key != shown):
         if key != shown or lines:
             lines.append(DiffLine("same", None, (("", shown_text(sources[key].label)),)))
@@ -101,18 +101,25 @@ def _changed_ranges(
             # Little in common: colouring most of a line tells nothing.
             pairs.append(((), ()))
             continue
-        head, tail = _whole_words(old, head, tail)
+        head, tail = _whole_words(old, new, head, tail)
         pairs.append((_range(head, len(old) - tail), _range(head, len(new) - tail)))
     return pairs
 
 
-def _whole_words(old: str, head: int, tail: int) -> tuple[int, int]:
+def _whole_words(old: str, new: str, head: int, tail: int) -> tuple[int, int]:
     # "SMEM" to "VMEM" changed one letter; its reader sees the word.
-    while head and (old[head - 1].isalnum() or old[head - 1] == "_"):
+    while head and _in_word(old, head) | _in_word(new, head):
         head -= 1
-    while tail and (old[len(old) - tail].isalnum() or old[len(old) - tail] == "_"):
+    while tail and _in_word(old, len(old) - tail) | _in_word(new, len(new) - tail):
         tail -= 1
     return head, tail
+
+
+def _in_word(line: str, index: int) -> bool:
+    """Whether a cut at ``index`` parts a word."""
+    return 0 < index < len(line) and all(
+        char.isalnum() or char == "_" for char in line[index - 1 : index + 1]
+    )
 
 
 def _range(start: int, end: int) -> Ranges:

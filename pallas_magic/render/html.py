@@ -166,17 +166,25 @@ def _token(name: str, text: str) -> str:
 def _fix(fix: CardFix) -> Iterator[str]:
     place = f' <span class="dim">in {_escape(fix.elsewhere)}</span>' if fix.elsewhere else ""
     title = f"<b>Fix {fix.id}: {inline_html(fix.title)}{place}</b>"
-    yield f'<li><div class="fix">{title} <span>{_proof(fix.proof)}</span></div>'
+    yield f'<li><div class="fix">{title} <span>{proof_html(fix.proof)}</span></div>'
     if fix.diff:
-        digits = max(len(str(line.number or "")) for line in fix.diff)
-        lines = "\n".join(_diff_line(line, digits) for line in fix.diff)
-        drawn = f'<pre class="diff" tabindex="0">{lines}</pre>'
-        size = words.count(sum(line.number is not None for line in fix.diff), "line")
-        yield f"<details><summary>{size}</summary>{drawn}</details>" if fix.folded else drawn
+        yield diff_html(fix)
     yield "</li>"
 
 
-def _proof(proof: ProofWords) -> str:
+def diff_html(fix: CardFix) -> str:
+    """The diff of ``fix``, under its number of lines where it is long."""
+    digits = max((len(str(line.number or "")) for line in fix.diff), default=1)
+    lines = "\n".join(_diff_line(line, digits) for line in fix.diff)
+    drawn = f'<pre class="diff" tabindex="0">{lines}</pre>'
+    if not fix.folded:
+        return drawn
+    size = words.count(sum(line.number is not None for line in fix.diff), "changed line")
+    return f"<details><summary>Show {size}</summary>{drawn}</details>"
+
+
+def proof_html(proof: ProofWords) -> str:
+    """What was shown of a fix, on one line."""
     return " · ".join(_proved(state, text) for state, text in proof)
 
 
@@ -210,7 +218,10 @@ def _changed(line: DiffLine) -> Iterator[str]:
 
 def _quiet(card: Card) -> Iterator[str]:
     if card.kernels:
-        items = "".join(f"<li>{inline_html(line)}</li>" for line in card.kernels)
+        check = f'<span class="ok" style="color: {_PLAIN_COLOURS["ok"]}">✓</span>'
+        items = "".join(
+            f"<li>{inline_html(line).replace('✓', check, 1)}</li>" for line in card.kernels
+        )
         yield f'<ul class="quiet">{items}</ul>'
 
 
@@ -218,7 +229,7 @@ def _foot(card: Card) -> Iterator[str]:
     lines = [inline_html(note) for note in card.notes]
     if card.combined is not None:
         together = words.together(card.combined.ids).capitalize()
-        lines.append(f"{together}: {_proof(card.combined.proof)}")
+        lines.append(f"{together}: {proof_html(card.combined.proof)}")
     if hint := words.insertion_hint(card):
         lines.append(inline_html(inline(hint)))
     if lines:

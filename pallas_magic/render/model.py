@@ -82,7 +82,8 @@ class CardFix:
     """One fix as shown.
 
     ``elsewhere`` names the file or the other cell that it edits, "" when all
-    edits lie in the cell that was executed.
+    edits lie in the cell that was executed. ``insertable`` says that there may
+    be a button: it was proved, is more than an idea, and edits that cell alone.
     """
 
     id: int
@@ -93,6 +94,7 @@ class CardFix:
     diff: tuple[DiffLine, ...]
     folded: bool
     elsewhere: str
+    insertable: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,12 +117,13 @@ class CardDiagnostic:
 
 @dataclasses.dataclass(frozen=True)
 class Combined:
-    """All first fixes as one."""
+    """All first fixes as one; ``elsewhere`` and ``insertable`` as for a single one."""
 
     ids: tuple[int, ...]
     name: str
     proof: ProofWords
     elsewhere: str
+    insertable: bool
 
 
 @dataclasses.dataclass(frozen=True)

@@ -86,13 +86,15 @@ _RULES = """
   outline-offset: -2px; }
 & pre { margin: 0; overflow-x: auto; white-space: pre; }
 & pre.src { padding: 8px 12px; background: var(--soft); border-block: 1px solid var(--line); }
+& pre.src + .more { border-top: 0; } & pre.src:last-child { border-bottom: 0; }
+& .what + .src-name { border-top: 1px solid var(--line); }
 & .src-name { padding: 4px 14px 2px; color: var(--dim); }
 & .ln { user-select: none; }
 & mark { color: inherit; background: none; padding: 0;
   text-decoration: underline wavy var(--tone) 1.5px;
   text-underline-offset: 4px; text-decoration-skip-ink: none; }
 & mark.cause { text-decoration: underline solid var(--why) 2px; }
-& .say { position: sticky; right: 12px;
+& .say { position: sticky; left: 12px; right: 12px;
   font: 600 12px/1.7 system-ui, sans-serif; color: var(--tone) !important; }
 & .say.cause { color: var(--why) !important; }
 & .notes, & .fixes { list-style: none; margin: 0; padding: 4px 14px; }
@@ -124,6 +126,7 @@ _RULES = """
 & .foot { margin: 0; padding: 8px 14px; border-top: 1px solid var(--line); color: var(--dim); }
 & .quiet { margin: 0; padding: 8px 14px; list-style: none; } & .quiet li { margin: 0; }
 &.calm { border: 0; background: none; } &.calm .quiet, &.calm .foot { padding: 2px 0; border: 0; }
+&.bar { max-width: none; border: 0; background: none; }
 & .k, & .kn, & .kc, & .kd, & .kr, & .kt, & .ow { color: var(--kw); }
 & .m, & .mi, & .mf, & .mh, & .mb, & .mo, & .il { color: var(--num); }
 & .nf, & .fm, & .nc, & .nd { color: var(--def); }

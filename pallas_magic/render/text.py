@@ -90,11 +90,15 @@ class _Writer:
 
     def closing(self, card: Card) -> Iterator[str]:
         """The quiet lines, the notes and, where there are diagnostics, the count and what to do."""
-        names = max((text_width(_name(line)) for line in card.kernels), default=0)
+        widest = max((text_width(_name(line)) for line in card.kernels), default=0)
+        column = min(widest, self._width // 3)
         for line in card.kernels:
-            name = _name(line)
-            head = name + " " * (min(names, self._width // 3) - text_width(name)) + "  "
-            yield from self._wrapped(ticked(line[1:]), head, "    ")
+            rest, indent = ticked(line[1:]), " " * (column + len("  "))
+            padding = " " * (column - text_width(_name(line)))
+            if text_width(_name(line)) > column:
+                yield from self._wrapped(_name(line) + rest, "", indent)
+                continue
+            yield from self._wrapped(rest, f"{_name(line)}{padding}  ", indent)
         if card.diagnostics:
             yield from self._count(card)
         elif not card.kernels:
@@ -115,8 +119,9 @@ class _Writer:
 
     def _headline(self, shown: CardDiagnostic) -> Iterator[str]:
         head = f"{shown.severity}[{shown.code}]"
-        first, *rest = self._wrapped(ticked(shown.message), f"{head}: ", "    ")
-        yield self._colour(head, shown.severity) + self._colour(first[len(head) :], "bold")
+        first, *rest = self._wrapped(f"{head}: {ticked(shown.message)}", "", "    ")
+        split = len(head) if first.startswith(head) else 0
+        yield self._colour(first[:split], shown.severity) + self._colour(first[split:], "bold")
         yield from (self._colour(line, "bold") for line in rest)
 
     def _original(self, original: str, blank: str) -> Iterator[str]:

@@ -159,15 +159,10 @@ def together(ids: Iterable[int]) -> str:
 
 def insertion_hint(card: Card) -> str:
     """How to insert without a button, with backticks; "" where nothing can be inserted."""
-    ids = [
-        fix.id
-        for diagnostic in card.diagnostics
-        for fix in diagnostic.fixes
-        if fix.applicability != "display" and fix.diff and not fix.elsewhere
-    ]
+    ids = [fix.id for found in card.diagnostics for fix in found.fixes if fix.insertable]
     if not ids:
         return ""
     hint = f"`%%pallas_check --fix {ids[0]}` puts fix {ids[0]} into the cell"
-    if card.combined is None or card.combined.elsewhere:
+    if card.combined is None or not card.combined.insertable:
         return hint
     return f"{hint}, `%%pallas_check --fix` puts in {together(card.combined.ids)}"
