@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import platform
 import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import metadata
+from traceback import format_exception
+from types import TracebackType
 
 _PACKAGES = ("pallas-magic", "jax", "jaxlib", "ipython", "ipykernel")
 
@@ -18,17 +17,13 @@ class Faults:
     def __init__(self) -> None:
         self.last = ""
 
-    @contextmanager
-    def kept(self, doing: str) -> Iterator[None]:
-        """Say in one line that ``doing`` failed instead of raising; interrupts pass."""
-        try:
-            yield
-        except Exception as error:
-            self.tell(doing, error)
+    def kept(self, doing: str) -> Kept:
+        """A block that says in one line that ``doing`` failed instead of raising."""
+        return Kept(self, doing)
 
     def tell(self, doing: str, error: BaseException) -> None:
         """Print the one line about ``error`` and keep its traceback."""
-        self.last = "".join(traceback.format_exception(error))
+        self.last = "".join(format_exception(error))
         said = " ".join(f"{type(error).__name__}: {error}".split())[:120]
         print(
             f"pallas_magic failed while {doing} ({said}). Your code and its own errors are as "
@@ -41,6 +36,28 @@ class Faults:
         if not self.last:
             return "pallas_magic has not failed in this session."
         return f"{self.last}\nAt versions: {_versions()}"
+
+
+class Kept:
+    """Keeps exceptions from the user's cell; interrupts pass."""
+
+    def __init__(self, faults: Faults, doing: str) -> None:
+        self._faults = faults
+        self._doing = doing
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self._faults.tell(self._doing, error)
+        return True
 
 
 def _versions() -> str:

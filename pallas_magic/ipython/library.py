@@ -49,6 +49,14 @@ class CellLibrary(Library):
         """Remember code that begins to run."""
         self._ran.append(ran)
 
+    def key_of(self, ran: Ran) -> str:
+        """The key that the sources of ``ran`` have in reports."""
+        return self.text_of(ran).key
+
+    def text_of(self, ran: Ran) -> CellText:
+        """The user's text that ``ran`` belongs to."""
+        return self._cell_text(ran, self._counts(ran)[0])
+
     def add(self, document: Document) -> None:
         known = self._by_key.get(document.key)
         super().add(document)
@@ -80,10 +88,11 @@ class CellLibrary(Library):
     def _counts(self, ran: Ran) -> tuple[int, ...]:
         result = getattr(self._shell.displayhook, "exec_result", None)
         info = getattr(result, "info", None)
-        running = info is not None and ran is self._ran[-1] and info.raw_cell == ran.code
-        if running and len(ran.counts) > 1 and result.execution_count is not None:
-            return (result.execution_count,)
-        return ran.counts
+        if len(ran.counts) == 1 or info is None or info.raw_cell != ran.code:
+            return ran.counts
+        running = ran is self._ran[-1]
+        count = getattr(result, "execution_count", None)
+        return (count,) if running and count is not None else ran.counts
 
     def _name(self, ran: Ran, count: int) -> str:
         if count not in ran.names:
@@ -122,8 +131,7 @@ class CellLibrary(Library):
         for ran in reversed(self._ran):
             known = [doc for doc in ran.documents if doc.filename == filename]
             if not known and "%%time" in ran.code:
-                text = self._cell_text(ran, self._counts(ran)[0])
-                document = timed_document(self._shell, text)
+                document = timed_document(self._shell, self.text_of(ran))
                 if document is not None and document.filename == filename:
                     ran.documents.append(document)
                     known = [document]

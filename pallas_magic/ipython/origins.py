@@ -37,9 +37,7 @@ def trace_lines(text: str) -> list[TracedLine]:
     return [TracedLine(line, LineOrigin(number)) for number, line in enumerate(lines, 1)]
 
 
-def clean(
-    lines: Sequence[TracedLine], transforms: Iterable[LineTransform]
-) -> list[TracedLine]:
+def clean(lines: Sequence[TracedLine], transforms: Iterable[LineTransform]) -> list[TracedLine]:
     """``lines`` after stages that take and give whole lines."""
     traced = list(lines)
     for transform in transforms:
@@ -94,9 +92,7 @@ def _trimmed(old: TracedLine, new: str) -> TracedLine:
     return TracedLine(new, LineOrigin(old.origin.line, shift))
 
 
-def executed_origins(
-    lines: Sequence[TracedLine], executed: str
-) -> tuple[LineOrigin | None, ...]:
+def executed_origins(lines: Sequence[TracedLine], executed: str) -> tuple[LineOrigin | None, ...]:
     """One origin for each line of ``executed``, as documents want them."""
     wanted = executed.split("\n")
     traced = follow(lines, executed.splitlines(keepends=True))

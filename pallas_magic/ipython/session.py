@@ -13,8 +13,8 @@ from pallas_magic.ipython.cells import body_start
 from pallas_magic.ipython.library import CellLibrary, Ran
 
 if TYPE_CHECKING:
+    from pallas_magic.engine import Watch
     from pallas_magic.ipython.check import Check
-    from pallas_magic.ipython.hook import Explained
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Frame:
     check: Check | None = None
     error: BaseException | None = None
     deferred: Deferred | None = None
-    explained: Explained | None = None
+    explained: Watch | None = None
 
 
 class _Stack(threading.local):

@@ -30,7 +30,7 @@ def _expand_cell_magic(lines: list[str]) -> list[str]:
     blank = next((n for n, line in enumerate(lines) if line.strip()), len(lines))
     if not "".join(lines[blank : blank + 1]).startswith("%%"):
         return lines
-    return [*lines[:blank], *cell_magic(arm_check(lines[blank:]))]
+    return [*lines[:blank], *cell_magic(arm_check(lines[blank:]))]  # type: ignore[no-untyped-call]
 
 
 # Without this a terminal would call the cell complete after its first line.

@@ -1,0 +1,93 @@
+"""A check that is open while user code runs, and what came out of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pallas_magic.ipython.tracebacks import pallas_error
+from pallas_magic.report import Fix, Proof, Report
+from pallas_magic.stopping import StopCell
+
+if TYPE_CHECKING:
+    from pallas_magic.engine import Watch
+    from pallas_magic.ipython.options import CheckOptions
+    from pallas_magic.source.document import Library
+
+_INTERPRETED = "The values of this cell come from interpret mode."
+_NOT_PROVED = "not proved: `--no-verify`"
+
+
+class PallasCheckError(Exception):
+    """A checked cell has errors; the card tells which, so there is no traceback to read."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
+
+
+class Check:
+    """One use of ``%%pallas_check``: its options and the watch over JAX while it is open.
+
+    ``explained`` says, once there is a report, that it tells the error which
+    ended the user's code.
+    """
+
+    def __init__(self, options: CheckOptions, library: Library) -> None:
+        from pallas_magic.engine import Watch
+
+        self.options = options
+        self.watch: Watch = Watch(target=options.target, library=library, run=options.run)
+        self.watch.__enter__()
+        self._open = True
+        self.explained = False
+
+    def close(self, error: BaseException | None = None) -> None:
+        """Take the watch off JAX; ``error`` is what ended the user's code. May be called again."""
+        if self._open:
+            self._open = False
+            traceback = error.__traceback__ if error is not None else None
+            self.watch.__exit__(type(error) if error is not None else None, error, traceback)
+
+    def report(self, error: BaseException | None) -> Report:
+        """What the check found, its fixes not yet proved.
+
+        ``error`` ended the user's code; it is in the report if it is Pallas's.
+        """
+        if isinstance(error, Exception) and pallas_error(error) is error:
+            self.explained = self.watch.blame(error)
+        report = self.watch.report()
+        report = dataclasses.replace(report, notes=(*report.notes, *self._notes(report)))
+        return report if self.options.verify else unproved(report, _NOT_PROVED)
+
+    def proved(self, report: Report) -> Report:
+        """``report`` with its fixes proved; can take seconds."""
+        return dataclasses.replace(self.watch.prove(), notes=report.notes)
+
+    def _notes(self, report: Report) -> Iterator[str]:
+        if self.watch.stop_reason:
+            reason = self.watch.stop_reason.rstrip(".")
+            yield f"{reason[:1].upper()}{reason[1:]}."
+        if self.watch.interpreted and not report.ok:
+            yield _INTERPRETED
+
+
+def stops_cell(error: BaseException | None) -> bool:
+    """Whether ``error`` is how the engine ends a cell early."""
+    return isinstance(error, StopCell)
+
+
+def unproved(report: Report, why: str) -> Report:
+    """``report`` with nothing left to prove: what was not shown safe is not called so."""
+    diagnostics = tuple(
+        dataclasses.replace(diagnostic, fixes=tuple(_settled(fix, why) for fix in diagnostic.fixes))
+        for diagnostic in report.diagnostics
+    )
+    return dataclasses.replace(report, diagnostics=diagnostics, proving=False)
+
+
+def _settled(fix: Fix, why: str) -> Fix:
+    if fix.proof is not None:
+        return fix
+    applicability = "unsafe" if fix.applicability == "safe" else fix.applicability
+    return dataclasses.replace(fix, applicability=applicability, proof=Proof(why=why))

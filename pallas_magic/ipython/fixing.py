@@ -1,0 +1,76 @@
+"""``--fix``: the cell's text with a fix, or all of them, in it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from pallas_magic.ipython.options import ALL, without_fix
+from pallas_magic.report import Applicability, Report, TextEdit
+from pallas_magic.source.edits import apply_edits
+
+
+class NoFix(Exception):
+    """The fix that was asked for cannot be put into this cell; the text says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FixedCell:
+    """The new text of a cell, and what changed in a sentence."""
+
+    text: str
+    said: str
+
+
+@dataclasses.dataclass(frozen=True)
+class _Wanted:
+    edits: tuple[TextEdit, ...]
+    applicability: Applicability
+    name: str
+
+
+def fixed_cell(report: Report, wanted: int | str, key: str) -> FixedCell:
+    """The text of the cell ``key`` with the wanted fix; raises :class:`NoFix`.
+
+    The magic's line stays, without its ``--fix``: running the new text checks it.
+    """
+    fix = _all(report) if wanted == ALL else _one(report, int(wanted))
+    if fix.applicability == "display":
+        raise NoFix(f"{fix.name} is a suggestion without an edit")
+    elsewhere = sorted({edit.span.source for edit in fix.edits} - {key})
+    if elsewhere:
+        labels = " and ".join(report.sources[source].label for source in elsewhere)
+        raise NoFix(f"{fix.name} changes {labels}, which is not the cell that ran")
+    text = apply_edits(report.sources[key].text, fix.edits)
+    proved = "" if fix.applicability == "safe" else " (not proved to keep the values)"
+    return FixedCell(_without_option(text), f"Inserted {fix.name}{proved}. Run the cell again.")
+
+
+def _one(report: Report, number: int) -> _Wanted:
+    fixes = {fix.id: fix for fix in report.fixes()}
+    if number not in fixes:
+        known = ", ".join(map(str, fixes)) or "none"
+        raise NoFix(f"there is no fix {number}; the fixes of this cell: {known}")
+    fix = fixes[number]
+    return _Wanted(fix.edits, fix.applicability, f"fix {number}: {fix.title}")
+
+
+def _all(report: Report) -> _Wanted:
+    if report.combined is not None:
+        numbers = " and ".join(map(str, report.combined.ids))
+        return _Wanted(report.combined.edits, report.combined.applicability, f"fixes {numbers}")
+    firsts = [found.fixes[0].id for found in report.diagnostics if found.fixes]
+    if not firsts:
+        raise NoFix("no fix is known for what was found")
+    if len(firsts) > 1:
+        numbers = ", ".join(map(str, firsts))
+        raise NoFix(f"the fixes {numbers} cannot go in together; choose one: `--fix {firsts[0]}`")
+    return _one(report, firsts[0])
+
+
+def _without_option(text: str) -> str:
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if "%%pallas_check" in line:
+            lines[number] = without_fix(line)
+            break
+    return "\n".join(lines)

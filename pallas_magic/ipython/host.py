@@ -1,0 +1,95 @@
+"""What the parts of the extension share: the shell and the ways to show things in it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pallas_magic.ipython.check import unproved
+from pallas_magic.ipython.display import Card, Display
+from pallas_magic.ipython.fault import Faults
+from pallas_magic.ipython.hook import TracebackHook
+from pallas_magic.ipython.session import Frame, Session
+from pallas_magic.report import Report
+
+_LAST = ("last_type", "last_value", "last_traceback", "last_exc")
+_INTERRUPTED = "not proved: interrupted"
+
+
+class Host:
+    """One IPython shell with the extension loaded."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.faults = Faults()
+        self.session = Session(shell)
+        self.display = Display(shell, self.faults)
+        self.hook = TracebackHook(shell, self.session, self.faults)
+
+    def show_and_prove(
+        self, report: Report, prove: Callable[[Report], Report], card: Card
+    ) -> Report:
+        """Show ``report``, then what ``prove`` makes of it; never leave it at "proving"."""
+        card.show(report)
+        if not report.proving:
+            return report
+        try:
+            final = prove(report)
+        except KeyboardInterrupt:
+            card.show(unproved(report, _INTERRUPTED))
+            raise
+        except Exception as error:
+            self.faults.tell("proving the fixes", error)
+            final = unproved(report, f"not proved: pallas_magic failed, {type(error).__name__}")
+        card.show(final)
+        return final
+
+    def show_deferred(self, frame: Frame) -> None:
+        """Show the exception that a check held back, as IPython would have."""
+        deferred, frame.deferred = frame.deferred, None
+        if deferred is not None and isinstance(deferred.error, Exception):
+            self.hook.show_original(*deferred.arguments, **deferred.options)
+
+    def end_quietly(self, result: Any) -> None:
+        """Let the cell end as one that succeeded."""
+        result.error_in_exec = None
+        self.shell.last_execution_succeeded = True
+
+    def end_failed(
+        self, result: Any, error: BaseException, original: BaseException | None = None
+    ) -> None:
+        """Let the cell end with ``error``; ``original`` is what ``%tb`` and ``%debug`` see."""
+        result.error_in_exec = error
+        self.shell.last_execution_succeeded = False
+        with _last_exception_kept(original), self._no_debugger():
+            self.hook.show_original((type(error), error, None))
+        if original is not None and self.shell.call_pdb:
+            self.shell.debugger(force=True)
+
+    @contextmanager
+    def _no_debugger(self) -> Iterator[None]:
+        before = self.shell.call_pdb
+        self.shell.call_pdb = False
+        try:
+            yield
+        finally:
+            self.shell.call_pdb = before
+
+
+@contextmanager
+def _last_exception_kept(original: BaseException | None) -> Iterator[None]:
+    """Leave ``sys.last_value`` and its like at ``original``, or at what they were."""
+    before = {name: getattr(sys, name) for name in _LAST if hasattr(sys, name)}
+    try:
+        yield
+    finally:
+        if original is not None:
+            traceback = original.__traceback__
+            before = dict(zip(_LAST, (type(original), original, traceback, original), strict=True))
+        for name in _LAST:
+            if name in before:
+                setattr(sys, name, before[name])
+            elif hasattr(sys, name):
+                delattr(sys, name)

@@ -1,0 +1,63 @@
+"""The magics: ``%%pallas_check``, ``%pallas_check`` and ``%pallas_failure``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pallas_magic.ipython.check import Check
+from pallas_magic.ipython.expression import check_expression
+from pallas_magic.ipython.options import help_text, parse_options, split_options
+
+if TYPE_CHECKING:
+    from pallas_magic.ipython.host import Host
+
+Magic = Callable[..., Any]
+
+
+class PallasMagics:
+    """What users type; the work is done in the modules beside this one."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def tables(self) -> Mapping[str, Mapping[str, Magic]]:
+        """The magics by kind and name, as IPython keeps them."""
+        return {
+            "line": {
+                "pallas_check": self.pallas_check,
+                "pallas_check_begin": self.pallas_check_begin,
+                "pallas_failure": self.pallas_failure,
+            },
+            "cell": {"pallas_check": self.pallas_check},
+        }
+
+    def pallas_check(self, line: str, cell: str | None = None, local_ns: Any = None) -> Any:
+        # The docstring is set below: users read it as `%%pallas_check?`.
+        if cell is not None:
+            return self._run_body(line, cell)
+        options, expression = split_options(line)
+        return check_expression(self._host, parse_options(options), expression, local_ns)
+
+    def pallas_check_begin(self, line: str) -> None:
+        """What the line of `%%pallas_check` becomes: check the cell from here on."""
+        options = parse_options(line)
+        frame = self._host.session.frame
+        if frame is None or self._host.session.checked_frame() is not None:
+            return
+        with self._host.faults.kept("starting the check"):
+            frame.check = Check(options, self._host.session.library)
+
+    def pallas_failure(self, line: str) -> None:
+        """Print the last failure of pallas_magic itself, to be copied into a bug report."""
+        print(self._host.faults.report())
+
+    def _run_body(self, line: str, cell: str) -> None:
+        """For whoever calls the cell magic as a function: typed cells never come here."""
+        self.pallas_check_begin(line)
+        self._host.shell.run_cell(cell, store_history=False).raise_error()
+
+
+PallasMagics.pallas_check.__doc__ = help_text()
+# IPython passes the caller's local names to a magic that is marked so.
+PallasMagics.pallas_check.needs_local_scope = True  # type: ignore[attr-defined]

@@ -1,0 +1,135 @@
+"""Which exceptions are Pallas's, and their tracebacks cut to the user's frames."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+_PALLAS = re.compile(
+    r"[\\/]jax[\\/](_src[\\/](pallas|mosaic|tpu_custom_call)|experimental[\\/]mosaic)"
+)
+# Where an error of JAX's own is raised last; anything else is the user's own mistake.
+_RAISERS = re.compile(r"[\\/](jax|jaxlib|numpy|ml_dtypes|absl)[\\/]")
+_DEEPEST_CHAIN = 20
+WHOLE = "`%tb` prints the whole traceback."
+
+
+def pallas_error(error: BaseException | None) -> BaseException | None:
+    """``error``, or the exception in its chain or group, that Pallas or Mosaic raised."""
+    return next((found for found in _chain(error) if _raised_by_pallas(found)), None)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    waiting = [error]
+    seen: set[int] = set()
+    while waiting and len(seen) < _DEEPEST_CHAIN:
+        current = waiting.pop(0)
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        waiting.append(current.__cause__)
+        if not current.__suppress_context__:
+            waiting.append(current.__context__)
+        parts = getattr(current, "exceptions", ())
+        waiting.extend(part for part in parts if isinstance(part, BaseException))
+
+
+def _raised_by_pallas(error: BaseException) -> bool:
+    if not isinstance(error, Exception):
+        return False
+    if type(error).__name__ == "MosaicError":
+        return True
+    seen = False
+    last = ""
+    traceback = error.__traceback__
+    while traceback is not None:
+        last = traceback.tb_frame.f_code.co_filename
+        seen = seen or _is_pallas(last)
+        traceback = traceback.tb_next
+    return seen and _RAISERS.search(last) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_pallas(filename: str) -> bool:
+    return _PALLAS.search(filename) is not None
+
+
+def cut_traceback(shell: Any, error: BaseException) -> list[str]:
+    """``error``'s traceback as IPython would show it, with only the user's frames."""
+    kept = _user_frames(error.__traceback__)
+    if kept is None:
+        return []
+    formatter = shell.InteractiveTB
+    with _without_jax_cause(error), _kept_traceback(formatter):
+        lines = formatter.structured_traceback(type(error), error, kept, tb_offset=0)
+    return [*lines, f"\nCut to your own lines; {WHOLE}"]
+
+
+def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
+    frames = []
+    internal = _internal_folders()
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(internal):
+            frames.append(traceback)
+        traceback = traceback.tb_next
+    kept: TracebackType | None = None
+    for frame in reversed(frames):
+        kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return kept
+
+
+def _internal_folders() -> tuple[str, ...]:
+    names = ("jax", "jaxlib", "IPython", "ipykernel", "pallas_magic")
+    files = (_file(name) for name in names)
+    folders = (f"{Path(file).parent}{os.sep}" for file in files if file)
+    standard = [file for file in (_file("contextlib"), _file("functools")) if file]
+    return (*folders, *standard)
+
+
+def _file(name: str) -> str | None:
+    return getattr(sys.modules.get(name), "__file__", None)
+
+
+@contextmanager
+def _without_jax_cause(error: BaseException) -> Iterator[None]:
+    """JAX chains a second traceback to its errors; the card has what it tells."""
+    cause, context, suppressed = error.__cause__, error.__context__, error.__suppress_context__
+    if cause is not None and type(cause).__module__.startswith("jax"):
+        error.__cause__ = None
+        error.__suppress_context__ = True
+    try:
+        yield
+    finally:
+        error.__cause__, error.__context__ = cause, context
+        error.__suppress_context__ = suppressed
+
+
+@contextmanager
+def _kept_traceback(formatter: Any) -> Iterator[None]:
+    """IPython's formatter remembers what it formatted last, for the debugger."""
+    before = getattr(formatter, "tb", None)
+    try:
+        yield
+    finally:
+        formatter.tb = before
+
+
+@contextmanager
+def hidden_frames_shown(formatter: Any) -> Iterator[None]:
+    """Let IPython print the frames that JAX marked as hidden too."""
+    before = getattr(formatter, "skip_hidden", None)
+    if before is not None:
+        formatter.skip_hidden = False
+    try:
+        yield
+    finally:
+        if before is not None:
+            formatter.skip_hidden = before
