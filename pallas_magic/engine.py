@@ -148,9 +148,14 @@ class Watch:
         return len(self._recorder.calls) if self._recorder is not None else 0
 
     def blame(self, error: BaseException) -> bool:
-        """Whether ``error`` came from a kernel; if so the report tells it."""
-        from pallas_magic.bridge.trace_errors import trace_failure, trace_family
+        """Whether ``error`` came from a kernel; if so the report tells it.
 
+        What the user's own line raised while code runs is theirs to see as it is.
+        """
+        from pallas_magic.bridge.trace_errors import is_users_own, trace_failure, trace_family
+
+        if self._execute and is_users_own(error):
+            return False
         failure = trace_failure(error, self._target_of_family(trace_family(error)))
         if failure is None:
             return False

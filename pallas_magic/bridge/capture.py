@@ -99,10 +99,13 @@ class Recorder:
     @property
     def calls(self) -> tuple[Call, ...]:
         """The calls that would reach a compiler, in order, each once."""
+        discharged = {_definition(call) for call in self._seen if not has_ref_operands(call)}
         kept = [
             call
             for call in self._seen
-            if id(call) not in self._superseded and not is_warp_region(call)
+            if id(call) not in self._superseded
+            and not is_warp_region(call)
+            and not (has_ref_operands(call) and _definition(call) in discharged)
         ]
         return tuple({_identity(call): call for call in reversed(kept)}.values())[::-1]
 
@@ -171,8 +174,17 @@ class Recorder:
         return dataclasses.replace(call, parent=self._same_kernel(call))
 
     def _same_kernel(self, call: Call) -> Call | None:
-        kernel = call.jaxprs[0]
-        return next((seen for seen in reversed(self._seen) if seen.jaxprs[0] is kernel), None)
+        """The call that this one is a transformation, or the discharged form, of."""
+        kernel, definition = call.jaxprs[0], _definition(call)
+        return next(
+            (
+                seen
+                for seen in reversed(self._seen)
+                if seen.jaxprs[0] is kernel
+                or (has_ref_operands(seen) and _definition(seen) == definition)
+            ),
+            None,
+        )
 
     def _built(self, frame: FrameType | None) -> Built | None:
         if frame is None or frame.f_code.co_name not in ("wrapped", "wrapper"):
@@ -211,6 +223,11 @@ class Recorder:
             return inner
 
         return build
+
+
+def _definition(call: Call) -> str:
+    """The kernel function, its file and line, as JAX words them."""
+    return str(call.jaxprs[0].debug_info.func_src_info)
 
 
 def _identity(call: Call) -> tuple[Any, ...]:

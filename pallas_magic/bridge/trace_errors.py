@@ -50,6 +50,12 @@ def trace_failure(error: BaseException, target: Target) -> Failure | None:
     )
 
 
+def is_users_own(error: BaseException) -> bool:
+    """Whether a line of the user's raised ``error`` itself, no library in between."""
+    steps = list(_steps(error))
+    return bool(steps) and is_user_frame(steps[-1].tb_frame)
+
+
 def trace_family(error: BaseException) -> Family:
     """The back end of the kernel that could not be traced, as far as its modules tell."""
     for step in _steps(error):
