@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import reprlib
 import types
 import typing
 from collections.abc import Mapping
@@ -113,5 +114,5 @@ def _field_types(kind: type) -> dict[str, Any]:
 
 def _expect(value: Any, holds: bool, expected: str, where: str) -> Any:
     if not holds:
-        raise ValueError(f"{where}: expected {expected}, got {type(value).__name__}")
+        raise ValueError(f"{where}: expected {expected}, got {reprlib.repr(value)}")
     return value
