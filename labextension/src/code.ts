@@ -1,6 +1,7 @@
 /** Code in a card: running text with code in it, windows of source, diffs. */
 import { Child, element } from './dom.js';
 import type { CardDiagnostic, CodeLine, DiffLine, Inline } from './payload.js';
+import { cut } from './segments.js';
 
 export function inline(parts: Inline): Node[] {
   return parts.map(([kind, text]) =>
@@ -23,12 +24,20 @@ export function windows(diagnostic: CardDiagnostic, id: string): HTMLElement {
 }
 
 export function diff(lines: readonly DiffLine[]): HTMLElement {
-  const rows = lines.map(({ kind, number, segments }) => {
+  const rows = lines.map(({ kind, number, segments, changed }) => {
     const tag = kind === 'del' ? 'del' : kind === 'add' ? 'ins' : 'span';
     const sign = kind === 'del' ? '-' : kind === 'add' ? '+' : ' ';
-    const code = segments.map(([token, text]) => segment(token, text));
+    const code = cut(segments, changed ?? []).map(({ token, text, inside }) =>
+      inside ? element('span', { class: 'pm-changed' }, segment(token, text)) : segment(token, text)
+    );
     const gutter = lineNumber(number === null ? '' : `${number}`);
-    return element('div', { class: `pm-row pm-${kind}` }, gutter, element(tag, {}, `${sign} `, ...code));
+    const faint = number === null ? ' pm-faint' : '';
+    return element(
+      'div',
+      { class: `pm-row pm-${kind}${faint}` },
+      gutter,
+      element(tag, {}, `${sign} `, ...code)
+    );
   });
   const name = { tabindex: '0', role: 'group', 'aria-label': 'Change' };
   return element('pre', { class: 'pm-diff', ...name }, ...rows);
@@ -50,12 +59,11 @@ function codeRow(line: CodeLine, diagnostic: CardDiagnostic, id: string): HTMLEl
 
 function labelRow(line: CodeLine, diagnostic: CardDiagnostic, id: string): HTMLElement {
   const mark = diagnostic.marks[line.mark ?? -1];
-  const given = line.segments.map(([, text]) => text).join('');
   const says = element(
     'span',
     { class: `pm-says pm-${mark?.role ?? 'primary'}`, id: `${id}-${line.mark ?? 'none'}` },
     element('span', { 'aria-hidden': 'true' }, '↑ '),
-    given || (mark?.text ?? '')
+    ...inline(mark?.inline ?? [['text', mark?.text ?? '']])
   );
   const indent = ' '.repeat(line.indent ?? 0);
   return element('div', { class: 'pm-row' }, lineNumber(''), element('span', {}, indent, says));

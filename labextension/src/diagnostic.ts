@@ -75,6 +75,7 @@ function drawFix(
   insert.dataset.key = `fix${fix.id}`;
   const state = element('span', { class: 'pm-state' });
   const changed = fix.diff.length ? diff(fix.diff) : null;
+  const { length } = fix.diff.filter(line => line.number !== null);
   const node = element(
     'li',
     { class: `pm-fix pm-${fix.applicability}` },
@@ -87,7 +88,7 @@ function drawFix(
       proof(fix.proof)
     ),
     changed && fix.folded
-      ? folded(`fix${fix.id}/diff`, `Show the change (${fix.diff.length} lines)`, changed)
+      ? folded(`fix${fix.id}/diff`, `Show the change (${length} lines)`, changed)
       : changed
   );
   return { id: fix.id, node, show };
@@ -95,7 +96,7 @@ function drawFix(
   function show(status: FixStatus, stale: string | null): void {
     insert.hidden = !pressable || status.kind !== 'ready';
     insert.disabled = stale !== null;
-    state.textContent = pressable && stale === null ? told(status, payload) : '';
+    state.textContent = pressable && stale === null ? told(status, fix, payload) : '';
     node.classList.toggle('pm-inserted', status.kind === 'inserted');
     node.classList.toggle('pm-spent', SPENT.has(status.kind));
   }
@@ -103,7 +104,7 @@ function drawFix(
 
 const SPENT = new Set<FixStatus['kind']>(['contained', 'unneeded', 'overlaps']);
 
-function told(status: FixStatus, payload: Payload): string {
+function told(status: FixStatus, fix: CardFix, payload: Payload): string {
   switch (status.kind) {
     case 'inserted':
       return '✓ Inserted';
@@ -115,7 +116,7 @@ function told(status: FixStatus, payload: Payload): string {
       return 'overlaps what was inserted: run again';
     case 'elsewhere': {
       const source = payload.sources.get(status.source);
-      return `in ${source?.label}: ${source?.kind === 'file' ? 'edit' : 'insert'} there`;
+      return `in ${fix.elsewhere || source?.label}: ${source?.kind === 'file' ? 'edit' : 'insert'} there`;
     }
     default:
       return '';

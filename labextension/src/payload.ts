@@ -56,7 +56,8 @@ const codeLine = record({
 const diffLine = record({
   kind: oneOf('del', 'add', 'same'),
   number: optional(whole(0, 1_000_000)),
-  segments: list(tuple(word, sentence), 2_000)
+  segments: list(tuple(word, sentence), 2_000),
+  changed: optional(list(tuple(whole(0, 1_000_000), whole(0, 1_000_000)), 100))
 });
 const cardFix = record({
   id: whole(0, 100_000),
@@ -65,7 +66,14 @@ const cardFix = record({
   applicability,
   proof,
   diff: list(diffLine, 2_000),
-  folded: flag
+  folded: flag,
+  elsewhere: optional(sentence),
+  insertable: optional(flag)
+});
+const mark = record({
+  role: oneOf('primary', 'effect', 'cause'),
+  text: sentence,
+  inline: optional(inline)
 });
 const cardDiagnostic = record({
   code: word,
@@ -74,7 +82,7 @@ const cardDiagnostic = record({
   message: inline,
   where: sentence,
   windows: list(record({ source: sentence, label: sentence, lines: list(codeLine, 500) }), 50),
-  marks: list(record({ role: oneOf('primary', 'effect', 'cause'), text: sentence }), 1_000),
+  marks: list(mark, 1_000),
   notes: list(inline, 50),
   fixes: list(cardFix, 30),
   page: optional(page),
@@ -102,6 +110,7 @@ export type ProofItems = Checked<typeof proof>;
 export type Severity = Checked<typeof severity>;
 export type TextEdit = Checked<typeof edit>;
 export type Source = Checked<typeof source>;
+export type ReportFix = Checked<typeof fix>;
 export type ReportDiagnostic = Checked<typeof diagnostic>;
 export type CodeLine = Checked<typeof codeLine>;
 export type DiffLine = Checked<typeof diffLine>;
@@ -139,7 +148,8 @@ const version: Check<number> = (value, where) =>
   value === VERSION ? VERSION : fail(where, `${VERSION}; this extension reads no other`);
 
 function isEmpty(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+  const mapping = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return mapping && Object.keys(value).length === 0;
 }
 
 function checkSpans(item: ReportDiagnostic, where: string, found: Payload): void {

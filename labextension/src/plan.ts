@@ -2,7 +2,7 @@
  * What can be inserted into one document, and what is left of it after each
  * insertion. A plan belongs to one exact text; pure, knows no notebook.
  */
-import type { Payload, ReportDiagnostic, Severity, TextEdit } from './payload.js';
+import type { Payload, ReportDiagnostic, ReportFix, Severity, TextEdit } from './payload.js';
 import { rangeOf } from './positions.js';
 import { applied, Change, ordered, rebased } from './rebase.js';
 
@@ -48,16 +48,21 @@ export type Choice = number | 'all';
 export function planFor(payload: Payload, key: string): Plan {
   const text = payload.sources.get(key)?.text ?? '';
   const proving = payload.card.state === 'proving';
+  const refused = new Set(
+    payload.card.diagnostics.flatMap(item =>
+      item.fixes.filter(fix => fix.insertable === false).map(fix => fix.id)
+    )
+  );
+  const status = (fix: ReportFix): FixStatus => {
+    if (fix.applicability === 'display' || fix.edits.length === 0) {
+      return { kind: 'idea' };
+    }
+    const found = placed(text, key, fix.edits);
+    const shown = found.kind === 'elsewhere' || !(proving || refused.has(fix.id));
+    return shown ? found : { kind: 'unproved' };
+  };
   const fixes = payload.diagnostics.flatMap((item, diagnostic) =>
-    item.fixes.map(fix => {
-      const status: FixStatus =
-        fix.applicability === 'display' || fix.edits.length === 0
-          ? { kind: 'idea' }
-          : proving
-            ? { kind: 'unproved' }
-            : placed(text, key, fix.edits);
-      return { id: fix.id, diagnostic, status };
-    })
+    item.fixes.map(fix => ({ id: fix.id, diagnostic, status: status(fix) }))
   );
   const marks = payload.diagnostics.flatMap((item, index) => marksOf(item, index, text, key));
   return { text, fixes, combined: combinedOf(payload, text, key, fixes), marks };

@@ -1,0 +1,30 @@
+/** Tokens of a line, cut where something else begins or ends; columns are code points. */
+
+export type Token = readonly [token: string, text: string];
+
+export interface Piece {
+  readonly token: string;
+  readonly text: string;
+  readonly inside: boolean;
+}
+
+/** The tokens, cut at the ends of the ranges, each piece told whether it lies inside one. */
+export function cut(tokens: readonly Token[], ranges: readonly (readonly [number, number])[]): Piece[] {
+  let column = 0;
+  return tokens.flatMap(([token, text]) => {
+    const pieces: Piece[] = [];
+    let run: { text: string; inside: boolean } | null = null;
+    for (const point of text) {
+      const inside = ranges.some(([start, end]) => start <= column && column < end);
+      if (run === null || run.inside !== inside) {
+        if (run !== null) {
+          pieces.push({ token, ...run });
+        }
+        run = { text: '', inside };
+      }
+      run.text += point;
+      column += 1;
+    }
+    return run === null ? pieces : [...pieces, { token, ...run }];
+  });
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cut } from '../lib/segments.js';
+
+const told = pieces => pieces.map(({ token, text, inside }) => `${token}:${inside ? `[${text}]` : text}`);
+
+test('tokens are cut where a range begins and ends', () => {
+  assert.deepEqual(told(cut([['n', 'pltpu'], ['o', '.'], ['n', 'SMEM']], [[5, 8]])), [
+    'n:pltpu',
+    'o:[.]',
+    'n:[SM]',
+    'n:EM'
+  ]);
+});
+
+test('columns count an emoji once', () => {
+  assert.deepEqual(told(cut([['s', '"🦊🦊"x']], [[4, 5]])), ['s:"🦊🦊"', 's:[x]']);
+});
+
+test('without ranges, tokens stay whole', () => {
+  assert.deepEqual(told(cut([['k', 'for'], ['', '']], [])), ['k:for']);
+});
