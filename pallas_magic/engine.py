@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from pallas_magic.findings import Checked, Finding, check_call, findings, skipped, targets_for
+from pallas_magic.findings import Checked, Finding, check_call_or_say, findings, skipped, targets_for
 from pallas_magic.findings import wrong_family
 from pallas_magic.proofs import proved_report, unproved_report
 from pallas_magic.report import Report
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pallas_magic.bridge.capture import Call, Recorder
 
 NO_CALL = "no Pallas call was made"
+INTERPRETED = "the values shown were made in interpret mode"
 
 
 class CompilerMissing(RuntimeError):
@@ -175,8 +176,10 @@ class Watch:
         self._findings = findings(failures, self.library)
         notes = tuple(dict.fromkeys(note for part in checked for note in part.notes))
         kernels = tuple(kernel for part in checked for kernel in part.kernels)
-        if not checked:
-            notes = (NO_CALL,)
+        if not kernels and not self._findings:
+            notes = (*notes, NO_CALL)
+        if self.interpreted and self._findings:
+            notes = (*notes, INTERPRETED)
         self._unproved = unproved_report(kernels, self._findings, self.library, notes)
         return self._unproved
 
@@ -190,7 +193,16 @@ class Watch:
     def _checked(self) -> list[Checked]:
         recorder = self._recorder
         calls = recorder.calls if recorder is not None else ()
-        return [*self._blamed, *(part for call in calls for part in self._check(call))]
+        parts = [*self._blamed, *(part for call in calls for part in self._check(call))]
+        return [*parts, *self._faults()]
+
+    def _faults(self) -> list[Checked]:
+        recorder = self._recorder
+        faults = [*recorder.faults, *recorder.objects.faults] if recorder is not None else []
+        return [
+            Checked((), (), (f"pallas_magic could not read all of it: {type(f).__name__}: {f}",))
+            for f in faults[:1]
+        ]
 
     def _check(self, call: Call) -> list[Checked]:
         from pallas_magic.bridge.devices import machine_target
@@ -201,7 +213,7 @@ class Watch:
             if why := wrong_family(call, target):
                 parts.append(Checked((skipped(call.name, target, why),), ()))
             else:
-                parts.append(check_call(call, target, self._recorder.objects))
+                parts.append(check_call_or_say(call, target, self._recorder.objects))
         return parts
 
     def _chip(self) -> Target:

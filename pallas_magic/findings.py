@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pallas_magic.failure import Candidate, Failure
 from pallas_magic.report import Diagnostic, KernelReport, StageResult
-from pallas_magic.rules import Rule, rule_for
+from pallas_magic.rules import FALLBACK_CODE, Rule, fallback, rule_for
 from pallas_magic.source.document import Library
 from pallas_magic.targets import DEFAULT_NAMES, Family, Target, parse_targets
 
@@ -60,6 +60,15 @@ def check_call(call: Call, target: Target, objects: ObjectRecorder) -> Checked:
     return Checked((kernel,), tuple((call, failure) for failure in found.failures), notes)
 
 
+def check_call_or_say(call: Call, target: Target, objects: ObjectRecorder) -> Checked:
+    """:func:`check_call`, and on a fault of ours the kernel as skipped, with one line."""
+    try:
+        return check_call(call, target, objects)
+    except Exception as fault:
+        why = f"pallas_magic failed on it: {type(fault).__name__}: {fault}"
+        return Checked((skipped(call.name, target, why),), ())
+
+
 def skipped(name: str, target: Target, why: str) -> KernelReport:
     """A kernel that was traced and no more."""
     result = StageResult("skipped", 0.0, why)
@@ -105,7 +114,7 @@ def _key(rule: Rule, failure: Failure) -> Hashable:
     own = getattr(rule, "key", None)
     if own is not None:
         found = own(failure)
-    elif failure.ref is not None and rule.code != "PM999":
+    elif failure.ref is not None and rule.code != FALLBACK_CODE:
         found = (failure.ref.position, failure.ref.role)
     else:
         found = (failure.place, failure.text)
@@ -115,8 +124,16 @@ def _key(rule: Rule, failure: Failure) -> Hashable:
 def _finding(group: list[tuple[Rule, Call | None, Failure]], sources: Library) -> Finding:
     rule, call, first = group[0]
     failure = dataclasses.replace(first, also=tuple(later for _, _, later in group[1:]))
-    diagnostic = rule.diagnose(failure, sources)
-    return Finding(rule, failure, call, diagnostic, tuple(rule.fixes(failure, sources)))
+    try:
+        diagnostic = rule.diagnose(failure, sources)
+        candidates = tuple(rule.fixes(failure, sources))
+    except Exception as fault:
+        # JAX's own error must reach the user whatever becomes of our rule.
+        diagnostic = fallback().diagnose(first, sources)
+        note = f"pallas_magic's rule {rule.code} failed on this: {type(fault).__name__}: {fault}"
+        diagnostic = dataclasses.replace(diagnostic, notes=(*diagnostic.notes, note))
+        candidates = ()
+    return Finding(rule, failure, call, diagnostic, candidates)
 
 
 def _merged(found: list[Finding]) -> tuple[Finding, ...]:

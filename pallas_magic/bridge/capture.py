@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import FrameType
@@ -92,6 +93,8 @@ class Recorder:
         self._on_call = on_call
         self._seen: list[Call] = []
         self._superseded: set[int] = set()
+        self.faults: list[Exception] = []
+        self._thread = threading.get_ident()
         self._open: list[bool] = []
         self._builds: dict[int, Site | None] = {}
         self._kept: list[Any] = []
@@ -129,35 +132,56 @@ class Recorder:
         original = primitive.bind
 
         def bind(*args: Any, **params: Any) -> Any:
-            frame = sys._getframe(1)
-            call = self._call(primitive, args, params, frame)
-            position = len(self._seen)
-            self._seen.append(call)
-            if self._open:
-                self._open[-1] = True
-            self._open.append(False)
-            try:
+            if threading.get_ident() != self._thread:
+                return original(*args, **params)
+            call = self._noted(primitive, args, params, sys._getframe(1))
+            if call is None:
+                return original(*args, **params)
+            with self._inside(call):
                 result = original(*args, **params)
-            finally:
-                if self._open.pop():
-                    self._superseded.add(id(call))
-                    if call.parent is not None:
-                        self._superseded.add(id(call.parent))
-                    self._adopt(call, position)
             if self._on_call is not None and id(call) not in self._superseded:
                 self._on_call(call)
             return result
 
         return bind
 
+    def _noted(
+        self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any], frame: FrameType
+    ) -> Call | None:
+        """The call, now among the seen; ``None`` where reading it failed, which is ours."""
+        try:
+            call = self._call(primitive, args, params, frame)
+        except Exception as fault:
+            self.faults.append(fault)
+            return None
+        self._seen.append(call)
+        return call
+
+    @contextmanager
+    def _inside(self, call: Call) -> Iterator[None]:
+        """Mark ``call`` as superseded if another call is bound before this closes."""
+        position = len(self._seen)
+        if self._open:
+            self._open[-1] = True
+        self._open.append(False)
+        try:
+            yield
+        finally:
+            if self._open.pop():
+                self._superseded.add(id(call))
+                if call.parent is not None:
+                    self._superseded.add(id(call.parent))
+                self._adopt(call, position)
+
     def _adopt(self, outer: Call, position: int) -> None:
         """Tell the calls bound inside ``outer`` where they come from."""
-        for index in range(position + 1, len(self._seen)):
+        for index in range(position, len(self._seen)):
             inner = self._seen[index]
             if inner.built is None and inner.parent is None:
                 adopted = dataclasses.replace(inner, parent=outer)
                 if id(inner) in self._superseded:
                     self._superseded.add(id(adopted))
+                self._kept.append(inner)
                 self._seen[index] = adopted
 
     def _call(
@@ -211,18 +235,25 @@ class Recorder:
     def _noting_build(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def build(*args: Any, **kwargs: Any) -> Any:
             inner = original(*args, **kwargs)
-            user = next(user_frames(sys._getframe(1)), None)
+            if threading.get_ident() == self._thread:
+                self._note_build(original.__name__.lstrip("_"), inner, sys._getframe(1))
+            return inner
+
+        return build
+
+    def _note_build(self, callee: str, inner: Any, frame: FrameType) -> None:
+        try:
+            user = next(user_frames(frame), None)
             place = place_of(user.f_code, user.f_lasti) if user is not None else None
-            site = Site(place, original.__name__.lstrip("_")) if place is not None else None
+            site = Site(place, callee) if place is not None else None
             function = getattr(inner, "__wrapped__", inner)
             cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
             for name, cell in cells:
                 if name in ("grid_spec", "meshes_and_fns"):
                     self._kept.append(cell.cell_contents)
                     self._builds[id(cell.cell_contents)] = site
-            return inner
-
-        return build
+        except Exception as fault:
+            self.faults.append(fault)
 
 
 def _definition(call: Call) -> str:

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import importlib
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import CodeType
@@ -54,6 +55,8 @@ class ObjectRecorder:
 
     def __init__(self) -> None:
         self.built: list[BuiltObject] = []
+        self.faults: list[Exception] = []
+        self._thread = threading.get_ident()
         self._token_by_identity: dict[int, int] = {}
 
     def token(self, value: Any) -> int:
@@ -88,11 +91,19 @@ class ObjectRecorder:
                     patches.enter_context(replaced_attribute(kind, "__init__", init))
             yield
 
+    def _note_or_leave(self, value: Any) -> None:
+        """A construction of the user's never fails because noting it does."""
+        try:
+            self.note(value, depth=4)
+        except Exception as fault:
+            self.faults.append(fault)
+
     def _noting(self, original: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(original)
         def init(instance: Any, *args: Any, **kwargs: Any) -> None:
             original(instance, *args, **kwargs)
-            self.note(instance)
+            if threading.get_ident() == self._thread:
+                self._note_or_leave(instance)
 
         return init
 

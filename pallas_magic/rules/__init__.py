@@ -47,6 +47,11 @@ def rule_for(failure: Failure) -> Rule:
     return next(rule for rule in all_rules() if rule.match(failure))
 
 
+def fallback() -> Rule:
+    """The rule that claims everything."""
+    return all_rules()[-1]
+
+
 @functools.cache
 def pages() -> dict[str, str]:
     """The page of each code, in Markdown."""
