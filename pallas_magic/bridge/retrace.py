@@ -88,7 +88,7 @@ def trace_call(
 ) -> Call:
     """The one call of ``like``'s primitive that ``function`` binds on ``avals``."""
     structs = [
-        jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+        jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))  # type: ignore[no-untyped-call]
         for aval in avals
     ]
     with jax.sharding.use_abstract_mesh(like.mesh):

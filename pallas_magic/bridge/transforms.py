@@ -17,9 +17,7 @@ class Unexplained(Exception):
     """How the call came out of the recorded one is not known; says so."""
 
 
-def same_transformations(
-    call: Call, again: Call, trace: Callable[..., Call]
-) -> Call:
+def same_transformations(call: Call, again: Call, trace: Callable[..., Call]) -> Call:
     """``again``, which stands for ``call.recorded()``, transformed as ``call`` was."""
     steps: list[tuple[Call, Call]] = []
     while call.built is None and call.parent is not None:
@@ -38,7 +36,8 @@ def _transformed(child: Call, parent: Call, again: Call, trace: Callable[..., Ca
         try:
             check = trace(parent, transform(_bind(parent)), avals, {"built": None})
             if str(check.jaxprs[0]) == wanted and _types(check) == _types(child):
-                return trace(again, transform(_bind(again)), avals, {"built": None, "parent": again})
+                links = {"built": None, "parent": again}
+                return trace(again, transform(_bind(again)), avals, links)
         except Exception:  # a guess that JAX refuses was a wrong one
             continue
     raise Unexplained("it was transformed in a way that cannot be repeated")
@@ -74,11 +73,7 @@ def _batch_axes(child: Call, parent: Call) -> Iterator[tuple[int | None, ...]]:
 def _axes(batched: tuple[int, ...], plain: tuple[int, ...]) -> list[int | None]:
     if batched == plain:
         return [None]
-    return [
-        axis
-        for axis in range(len(batched))
-        if batched[:axis] + batched[axis + 1 :] == plain
-    ]
+    return [axis for axis in range(len(batched)) if batched[:axis] + batched[axis + 1 :] == plain]
 
 
 def _jvp(count: int) -> Callable[..., Any]:

@@ -1,0 +1,180 @@
+"""Run one recorded call on given operands in JAX's interpret modes, on the CPU."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from pallas_magic.bridge.capture import Call, has_ref_operands
+from pallas_magic.bridge.lowering import call_family, scratch_function
+
+MOST_ELEMENTS = 2**22
+MOST_GRID_STEPS = 512
+MOST_EQUATIONS = 3000
+_POLL_SECONDS = 0.002
+_RANDOM = ("prng", "random_", "threefry", "stochastic")
+_REMOTE = ("remote",)
+_PRINTS = ("debug_print", "debug_callback", "pure_callback", "io_callback")
+
+
+class NotInterpretable(Exception):
+    """The call cannot be run here, or its values would mean nothing; says why."""
+
+
+def check_interpretable(call: Call) -> None:
+    """Raise :class:`NotInterpretable` for a call that must not or cannot be run."""
+    if has_ref_operands(call):
+        raise NotInterpretable("it works on refs of the function around it")
+    if _elements(call) > MOST_ELEMENTS or _grid_steps(call) > MOST_GRID_STEPS:
+        raise NotInterpretable("too large to run in interpret mode here")
+    count = 0
+    for equation in _equations(call.jaxprs):
+        count += 1
+        _check_equation(equation)
+    if count > MOST_EQUATIONS:
+        raise NotInterpretable("too large to run in interpret mode here")
+    if not _writes_whole_aliases(call):
+        raise NotInterpretable("it writes only part of an output that is also an input")
+
+
+def run(call: Call, operands: Sequence[np.ndarray[Any, Any]], deadline: float) -> list[Any]:
+    """The outputs of ``call`` on ``operands``; raises :class:`NotInterpretable`.
+
+    What is not done by ``deadline`` (of ``time.monotonic``) is left to finish on
+    its own, its result unseen.
+    """
+    function = scratch_function(call, **_interpret_params(call))
+    try:
+        with jax.sharding.use_abstract_mesh(call.mesh), jax.default_device(_cpu()):
+            outputs = jax.jit(function)(*operands)
+            _wait(outputs, deadline)
+            return [np.asarray(output) for output in outputs]
+    except NotInterpretable:
+        raise
+    except Exception as error:
+        first_line = (str(error).strip() or type(error).__name__).split("\n")[0]
+        raise NotInterpretable(f"interpret mode cannot run it: {first_line}") from error
+
+
+def inputs_are_read(call: Call) -> bool:
+    """Whether the kernel touches any of its operands at all."""
+    count = len(call.avals)
+    for jaxpr in call.jaxprs:
+        inputs = {id(variable) for variable in jaxpr.invars[:count]}
+        if any(id(v) in inputs for equation in jaxpr.eqns for v in equation.invars):
+            return True
+    return False
+
+
+def _cpu() -> Any:
+    return jax.local_devices(backend="cpu")[0]
+
+
+def _wait(outputs: Any, deadline: float) -> None:
+    """Wait in Python, so that Ctrl-C and the deadline are heeded."""
+    for output in jax.tree_util.tree_leaves(outputs):
+        while not output.is_ready():
+            if time.monotonic() > deadline:
+                raise NotInterpretable("running it in interpret mode takes too long")
+            time.sleep(_POLL_SECONDS)
+
+
+def _interpret_params(call: Call) -> dict[str, Any]:
+    if call_family(call) != "gpu" or _is_triton(call):
+        return {"interpret": True}
+    from jax.experimental.pallas import mosaic_gpu
+
+    params = mosaic_gpu.InterpretGPUParams()
+    if not call.is_pallas_call:
+        return {"interpret": params}
+    mapping = call.params["grid_mapping"]
+    if any(block.transforms for block in mapping.block_mappings):
+        raise NotInterpretable("its block specs have transforms")
+    transforms = ((),) * len(call.jaxprs[0].invars)
+    return {"interpret": params, "kernel_arg_transforms": transforms}
+
+
+def _is_triton(call: Call) -> bool:
+    return ".triton" in type(call.params.get("compiler_params")).__module__
+
+
+def _elements(call: Call) -> int:
+    return sum(math.prod(aval.shape) for aval in (*call.avals, *call.params["out_avals"]))
+
+
+def _grid_steps(call: Call) -> int:
+    mapping = call.params.get("grid_mapping")
+    if mapping is not None:
+        return math.prod(size if isinstance(size, int) else 1 for size in mapping.grid)
+    meshes = call.params.get("meshes", ())
+    return math.prod(math.prod(mesh.shape.values()) for mesh in meshes)
+
+
+def _equations(jaxprs: Sequence[Any]) -> Iterator[Any]:
+    for jaxpr in jaxprs:
+        for equation in jaxpr.eqns:
+            yield equation
+            for value in equation.params.values():
+                for item in value if isinstance(value, tuple | list) else (value,):
+                    inner = getattr(item, "jaxpr", item)
+                    if hasattr(inner, "eqns"):
+                        yield from _equations((inner,))
+
+
+def _check_equation(equation: Any) -> None:
+    name = equation.primitive.name
+    if any(word in name for word in _RANDOM):
+        raise NotInterpretable("it draws random numbers")
+    if any(word in name for word in _PRINTS):
+        raise NotInterpretable("it calls back to Python while it runs")
+    if _is_remote(equation):
+        raise NotInterpretable("it copies to another device")
+    if name == "core_map":
+        raise NotInterpretable("this JAX cannot interpret a `core_map`")
+
+
+def _is_remote(equation: Any) -> bool:
+    name = equation.primitive.name
+    if any(word in name for word in _REMOTE):
+        return True
+    if name == "dma_start":
+        from jax._src.pallas.mosaic import primitives
+
+        arguments = primitives._dma_unflatten(  # type: ignore[no-untyped-call]
+            equation.params["tree"], equation.invars
+        )
+        return arguments[-1] is not None
+    if name == "semaphore_signal":
+        tree = equation.params["args_tree"]
+        return jax.tree_util.tree_unflatten(tree, equation.invars)[3] is not None
+    return False
+
+
+def _writes_whole_aliases(call: Call) -> bool:
+    """Whether each output that shares memory with an input is stored as a whole.
+
+    What a kernel leaves unwritten there is the input in HLO interpret mode and
+    undefined on a chip.
+    """
+    aliases = call.params.get("input_output_aliases") or ()
+    pairs = aliases.items() if hasattr(aliases, "items") else aliases
+    outputs = [output for _, output in pairs]
+    jaxpr = call.jaxprs[0]
+    mapping = call.params.get("grid_mapping")
+    first = mapping.num_index_operands + mapping.num_inputs if mapping else len(call.avals)
+    return all(_stores_whole(jaxpr, jaxpr.invars[first + output]) for output in outputs)
+
+
+def _stores_whole(jaxpr: Any, ref: Any) -> bool:
+    shape = tuple(ref.aval.shape)
+    return any(
+        equation.primitive.name == "swap"
+        and equation.invars[0] is ref
+        and tuple(equation.invars[1].aval.shape) == shape
+        for equation in jaxpr.eqns
+    )

@@ -1,0 +1,161 @@
+"""Whether two kernels give the same values, tried on two random draws."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from pallas_magic.bridge.capture import Call
+from pallas_magic.bridge.interpret import (
+    NotInterpretable,
+    check_interpretable,
+    inputs_are_read,
+    run,
+)
+from pallas_magic.bridge.retrace import output_types
+
+Array = np.ndarray[Any, Any]
+
+_SEEDS = (20_231, 77_003)
+_LEAST_DEFINED = 0.5
+# How many rounding steps of the dtype a reordered sum may be off, of its largest value.
+_ROUNDINGS = {1: 2, 2: 4, 4: 64, 8: 64}
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Whether the values are the same; ``None`` with the reason where that was not shown."""
+
+    same: bool | None
+    why: str = ""
+
+
+def same_values(before: Call, after: Call, exact: bool, seconds: float) -> Comparison:
+    """Run both calls on equal operands and compare all their outputs."""
+    deadline = time.monotonic() + seconds
+    if output_types(before) != output_types(after) or _inputs(before) != _inputs(after):
+        return Comparison(None, "the caller gets another shape or dtype")
+    try:
+        check_interpretable(before)
+        check_interpretable(after)
+        draws = [_run_both(before, after, seed, deadline) for seed in _SEEDS]
+    except NotInterpretable as reason:
+        return Comparison(None, str(reason))
+    for expected, found in draws:
+        for first, second in zip(expected, found, strict=True):
+            verdict = compare(first, second, exact)
+            if verdict.same is not True:
+                return verdict
+    outputs = list(zip(*(expected for expected, _ in draws), strict=True))
+    return _telling(outputs, inputs_are_read(before))
+
+
+def _run_both(before: Call, after: Call, seed: int, deadline: float) -> tuple[list[Any], list[Any]]:
+    operands = draw(before, seed)
+    if time.monotonic() > deadline:
+        raise NotInterpretable("running it in interpret mode takes too long")
+    return run(before, operands, deadline), run(after, operands, deadline)
+
+
+def _inputs(call: Call) -> list[tuple[tuple[int, ...], str]]:
+    return [(tuple(aval.shape), str(aval.dtype)) for aval in call.avals]
+
+
+def draw(call: Call, seed: int) -> list[Array]:
+    """Operands of ``call``: small integers, normal floats, booleans.
+
+    Integers stay below three because they may be indices or loop bounds.
+    """
+    generator = np.random.default_rng(seed)
+    bounds = _dynamic_bounds(call)
+    return [
+        np.asarray(generator.integers(1, 3, aval.shape), aval.dtype)
+        if position < bounds
+        else _draw_one(generator, tuple(aval.shape), aval.dtype)
+        for position, aval in enumerate(call.avals)
+    ]
+
+
+def _dynamic_bounds(call: Call) -> int:
+    mapping = call.params.get("grid_mapping")
+    return int(mapping.num_dynamic_grid_bounds) if mapping is not None else 0
+
+
+def _draw_one(generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> Array:
+    if jnp.issubdtype(dtype, jnp.bool_):
+        return np.asarray(generator.integers(0, 2, shape), bool)
+    if jnp.issubdtype(dtype, jnp.integer):
+        return np.asarray(generator.integers(0, 3, shape)).astype(dtype)
+    if jnp.issubdtype(dtype, jnp.complexfloating):
+        parts = generator.standard_normal((2, *shape))
+        return np.asarray(parts[0] + 1j * parts[1]).astype(dtype)
+    if jnp.issubdtype(dtype, jnp.floating):
+        return np.asarray(generator.standard_normal(shape)).astype(dtype)
+    raise NotInterpretable(f"no random {dtype} values can be drawn")
+
+
+def compare(expected: Array, found: Array, exact: bool) -> Comparison:
+    """Whether one output is the same; unwritten elements must be the same ones."""
+    if not np.array_equal(_defined(expected), _defined(found)):
+        return Comparison(False, "other elements of the output are written")
+    mask = _defined(expected)
+    first, second = expected[mask], found[mask]
+    if np.array_equal(first, second):
+        return Comparison(True)
+    if not _close(first, second):
+        return Comparison(False, "the values differ")
+    return Comparison(None, "the values differ in their last digits") if exact else Comparison(True)
+
+
+def _close(first: Array, second: Array) -> bool:
+    if not jnp.issubdtype(first.dtype, jnp.inexact):
+        return False
+    kind = first.dtype if jnp.issubdtype(first.dtype, jnp.floating) else first.real.dtype
+    roundings = _ROUNDINGS.get(np.dtype(kind).itemsize, 4)
+    epsilon = float(jnp.finfo(kind).eps) * roundings  # type: ignore[no-untyped-call]
+    wide = np.complex128 if jnp.issubdtype(first.dtype, jnp.complexfloating) else np.float64
+    one, other = first.astype(wide), second.astype(wide)
+    finite = np.isfinite(one)
+    if not np.array_equal(finite, np.isfinite(other)) or not np.array_equal(
+        one[~finite], other[~finite]
+    ):
+        return False
+    if not finite.any():
+        return True
+    scale = float(np.max(np.abs(one[finite])))
+    return bool(np.max(np.abs(one[finite] - other[finite])) <= epsilon * scale)
+
+
+def _defined(values: Array) -> Array:
+    """Which elements interpret mode shows as written."""
+    if jnp.issubdtype(values.dtype, jnp.inexact):
+        return np.asarray(~np.isnan(values))
+    if jnp.issubdtype(values.dtype, jnp.signedinteger):
+        return np.asarray(values != jnp.iinfo(values.dtype).min)  # type: ignore[no-untyped-call]
+    return np.ones(values.shape, bool)
+
+
+def _telling(outputs: list[tuple[Array, ...]], inputs_are_read: bool) -> Comparison:
+    """Whether values that agree say anything: enough of them, and not all alike."""
+    for draws in outputs:
+        usable = [_usable(values) for values in draws]
+        size = sum(values.size for values in draws)
+        if size and sum(map(len, usable)) < math.ceil(size * _LEAST_DEFINED):
+            return Comparison(None, "most values are undefined in interpret mode")
+        if inputs_are_read and size and len(np.unique(np.concatenate(usable))) < 2:
+            return Comparison(None, "the outputs do not vary with the inputs")
+    return Comparison(True)
+
+
+def _usable(values: Array) -> Array:
+    kept = values[_defined(values)]
+    if jnp.issubdtype(values.dtype, jnp.inexact):
+        kept = kept[np.isfinite(kept)]
+        wide = np.complex128 if jnp.issubdtype(kept.dtype, jnp.complexfloating) else np.float64
+        return np.asarray(kept.astype(wide))
+    return np.asarray(kept)

@@ -1,0 +1,95 @@
+"""A document before and after a fix: both texts parsed, compiled and paired."""
+
+from __future__ import annotations
+import __future__ as future
+
+import ast
+import functools
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from types import CodeType
+from typing import Any
+
+from pallas_magic.prove.alignment import Alignment, position
+from pallas_magic.prove.unprovable import NotProvable
+from pallas_magic.report import TextEdit
+from pallas_magic.source.document import Document
+from pallas_magic.source.edits import apply_edits
+
+_FUTURE_FLAGS = functools.reduce(
+    lambda flags, name: flags | getattr(future, name).compiler_flag,
+    future.all_feature_names,
+    0,
+)
+
+
+class EditedText:
+    """One document with edits made to the user's text of it."""
+
+    def __init__(self, document: Document, edits: Iterable[TextEdit]) -> None:
+        self.document = document
+        self.filename = document.filename
+        try:
+            user_text = apply_edits(document.source.text, edits)
+        except ValueError as error:
+            raise NotProvable(f"the edits do not fit {document.source.label}: {error}") from error
+        self.before = document.executed
+        self.after = document.execute(user_text)
+        self.old_tree = self._parse(self.before)
+        self.new_tree = self._parse(self.after)
+        self.alignment = Alignment(self.old_tree, self.new_tree)
+        self._pairs: dict[int, list[tuple[CodeType, CodeType | None]]] = {}
+
+    def new_code(self, code: CodeType) -> CodeType | None:
+        """What ``code``, of a live function, becomes; ``None`` if it is not of this text."""
+        flags = code.co_flags & _FUTURE_FLAGS
+        for old, new in self._paired(flags):
+            if old == code and old.co_qualname == code.co_qualname:
+                if new is None:
+                    raise NotProvable(f"the edited text has several functions `{code.co_name}`")
+                return new
+        return None
+
+    def positions(self) -> frozenset[tuple[str, int, int]]:
+        """File name, line and column of every difference in the old text."""
+        return frozenset((self.filename, *position(path)) for path in self.alignment.differences)
+
+    def _paired(self, flags: int) -> list[tuple[CodeType, CodeType | None]]:
+        if flags not in self._pairs:
+            old = self._compile(self.before, flags)
+            new = self._compile(self.after, flags)
+            self._pairs[flags] = list(_pair(old, new))
+        return self._pairs[flags]
+
+    def _parse(self, text: str) -> ast.Module:
+        tree: ast.Module = self._compile(text, ast.PyCF_ONLY_AST)
+        return tree
+
+    def _compile(self, text: str, flags: int) -> Any:
+        flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return compile(text, self.filename, "exec", flags, dont_inherit=True)
+        except SyntaxError as error:
+            raise NotProvable(f"the edited text does not parse: {error.msg}") from error
+
+
+def _pair(old: CodeType, new: CodeType | None) -> Iterator[tuple[CodeType, CodeType | None]]:
+    """Each code object of a text with the one that takes its place."""
+    yield old, new
+    before = _children(old)
+    after = _children(new) if new is not None else {}
+    for name, codes in before.items():
+        others = after.get(name, [])
+        same_count = len(codes) == len(others)
+        for code, other in zip(codes, others if same_count else [None] * len(codes), strict=True):
+            yield from _pair(code, other)
+
+
+def _children(code: CodeType) -> Mapping[str, list[CodeType]]:
+    found: dict[str, list[CodeType]] = {}
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found.setdefault(constant.co_name, []).append(constant)
+    return found
