@@ -58,7 +58,7 @@ def lower(call: Call, target: Target, limit_seconds: float = 60.0) -> Lowered:
         with time_limit(limit_seconds):
             lowered = lower_or_raise(scratch_function(call), call.avals, target)
     except TimeLimitReached:
-        return Lowered(skipped=f"lowering it takes more than {limit_seconds:.0f} s")
+        return Lowered(skipped=f"lowering it takes more than {limit_seconds:g} s")
     except Exception as error:
         return Lowered(time.perf_counter() - started, error)
     return Lowered(time.perf_counter() - started, lowered=lowered)
