@@ -1,0 +1,1 @@
+"""What the memory-space rules share: reading accesses, moving refs, rewriting stores."""

@@ -1,0 +1,205 @@
+"""Where the user's text puts a ref into a memory space, and edits that move it."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import Literal
+
+from pallas_magic.failure import Failure, Ref
+from pallas_magic.report import TextEdit
+from pallas_magic.rules._memory.new_specs import MEMORY_SPACES, PALLAS_TPU, added_spec
+from pallas_magic.source.calls import add_keyword, keyword, remove_keyword
+from pallas_magic.source.document import Library
+from pallas_magic.source.names import spelled
+from pallas_magic.source.resolve import Expression, bound_name, local_names, resolve, uses
+from pallas_magic.source.specs import SpecCall, operand_spec, spec_call, spec_keywords
+from pallas_magic.source.syntax import identifier, syntax_of
+
+Space = Literal["SMEM", "VMEM"]
+
+_LONGEST_COPY = 60
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Placed:
+    """The expression that built the spec or scratch of a ref.
+
+    ``element`` is what stands for it in the call's list of specs, where that
+    is known; ``alone`` says that nothing else is placed by the same text.
+    """
+
+    built: Expression
+    element: Expression | None
+    alone: bool
+
+
+def placed(failure: Failure, sources: Library) -> Placed | None:
+    """Where the spec of the failing ref is written, ``None`` if that cannot be told."""
+    ref = failure.ref
+    if ref is None or not ref.has_spec:
+        return None
+    element = _element(failure, ref, sources)
+    built = _recorded(ref, sources)
+    if built is None and element is not None:
+        built = resolve(sources, element)
+    if built is None or not isinstance(built.node, ast.Call):
+        return None
+    return Placed(built, element, not _serves_others(failure, ref, built, sources))
+
+
+def moved(failure: Failure, sources: Library, space: Space) -> tuple[TextEdit, ...]:
+    """Edits that put the failing ref, and no other, into ``space``; empty if there are none."""
+    ref = failure.ref
+    if ref is None or ref.role == "prefetch":
+        return ()
+    where = placed(failure, sources)
+    if where is None:
+        return () if ref.has_spec else added_spec(failure, ref, sources, space)
+    if where.alone:
+        edit = _changed_in_place(sources, where.built, space)
+    else:
+        edit = _own_spec(sources, where, space)
+    return (edit,) if edit is not None else ()
+
+
+def space_expression(built: Expression) -> Expression | None:
+    """The memory space as it is written in a spec or scratch, ``None`` if it is not."""
+    call = built.node
+    if not isinstance(call, ast.Call):
+        return None
+    given = keyword(call, "memory_space")
+    if given is not None:
+        return Expression(built.syntax, given.value)
+    written = [one for one in (call.func, *call.args) if identifier(one) in MEMORY_SPACES]
+    return Expression(built.syntax, written[0]) if written else None
+
+
+def call_of_specs(failure: Failure, sources: Library) -> SpecCall | None:
+    """The call that takes the specs of the failing kernel."""
+    return spec_call(sources, failure.call.build)
+
+
+def _recorded(ref: Ref, sources: Library) -> Expression | None:
+    if ref.spec is None:
+        return None
+    syntax = syntax_of(sources, ref.spec.place)
+    node = syntax.at(ref.spec.place) if syntax is not None else None
+    return Expression(syntax, node) if syntax is not None and node is not None else None
+
+
+def _element(failure: Failure, ref: Ref, sources: Library) -> Expression | None:
+    call = call_of_specs(failure, sources)
+    names = spec_keywords(ref.role)
+    if call is None or not names:
+        return None
+    count = sum(other.role == ref.role for other in failure.refs)
+    return operand_spec(sources, call, names, ref.operand, count)
+
+
+def _serves_others(failure: Failure, ref: Ref, built: Expression, sources: Library) -> bool:
+    """Whether changing the text of ``built`` would move more than ``ref``."""
+    if ref.shared_spec:
+        return True
+    others = [other for other in failure.refs if other.position != ref.position]
+    if ref.spec is not None and any(
+        other.spec is not None and other.spec.place == ref.spec.place for other in others
+    ):
+        return True
+    if (name := bound_name(built.syntax, built.node)) and uses(sources, built.syntax, name) > 1:
+        return True
+    helper = _helper_name(failure, built)
+    return bool(helper) and uses(sources, built.syntax, helper) > 1
+
+
+def _helper_name(failure: Failure, built: Expression) -> str:
+    """The name of the function around ``built``, unless the call itself is built there."""
+    function = built.syntax.function(built.node)
+    build = failure.call.build
+    if function is None or build is None:
+        return ""
+    first, last = function.lineno, function.end_lineno or function.lineno
+    if build.filename == built.syntax.document.filename and first <= build.line <= last:
+        return ""
+    if isinstance(function, ast.Lambda):
+        return bound_name(built.syntax, function)
+    return function.name
+
+
+def _changed_in_place(sources: Library, built: Expression, space: Space) -> TextEdit | None:
+    syntax, call = built.syntax, built.node
+    assert isinstance(call, ast.Call)
+    given = keyword(call, "memory_space")
+    written = space_expression(built)
+    if written is not None and (edit := _renamed(sources, written, space)):
+        return edit
+    name = spelled(sources, syntax.document, PALLAS_TPU, space)
+    if given is not None:
+        if name is not None:
+            return syntax.replace(given.value, name)
+        return remove_keyword(syntax, call, given) if space == "VMEM" else None
+    if name is None or written is not None or any(one.arg is None for one in call.keywords):
+        return None
+    return add_keyword(syntax, call, f"memory_space={name}")
+
+
+def _renamed(sources: Library, written: Expression, space: Space) -> TextEdit | None:
+    """``pltpu.SMEM`` with its last part changed."""
+    syntax, node = written.syntax, written.node
+    if identifier(node) not in MEMORY_SPACES:
+        return None
+    if isinstance(node, ast.Attribute):
+        end = (node.end_lineno or node.lineno, node.end_col_offset or 0)
+        start = (end[0], end[1] - len(node.attr))
+        return syntax.replace_between(start, end, space)
+    name = spelled(sources, syntax.document, PALLAS_TPU, space)
+    return syntax.replace(node, name) if name is not None else None
+
+
+def _own_spec(sources: Library, where: Placed, space: Space) -> TextEdit | None:
+    """An edit that gives one operand a spec of its own in the call's literal list."""
+    element = where.element
+    if element is None or _list_serves_others(sources, element):
+        return None
+    name = spelled(sources, element.syntax.document, PALLAS_TPU, space)
+    if name is None:
+        return None
+    new_text = _copied(where.built, element, name, space)
+    if new_text is None:
+        new_text = f"{element.text}.replace(memory_space={name})"
+    return element.syntax.replace(element.node, new_text)
+
+
+def _list_serves_others(sources: Library, element: Expression) -> bool:
+    above: ast.AST | None = element.node
+    while isinstance(above, ast.expr) and not isinstance(above, ast.Call):
+        if (name := bound_name(element.syntax, above)) and uses(sources, element.syntax, name) > 1:
+            return True
+        above = element.syntax.parent(above)
+    return False
+
+
+def _copied(built: Expression, element: Expression, name: str, space: Space) -> str | None:
+    """The text of a short spec with another memory space, where it means the same."""
+    call, written = built.node, space_expression(built)
+    if written is None or not isinstance(call, ast.Call) or len(built.text) > _LONGEST_COPY:
+        return None
+    if "\n" in built.text or not _means_the_same_at(built, element):
+        return None
+    start = len(built.syntax.text_between((call.lineno, call.col_offset), _start(written.node)))
+    return built.text[:start] + name + built.text[start + len(written.text) :]
+
+
+def _means_the_same_at(built: Expression, element: Expression) -> bool:
+    if built.syntax is not element.syntax:
+        return False
+    function = built.syntax.function(built.node)
+    if function is None:
+        return True
+    own = local_names(function)
+    used = {node.id for node in ast.walk(built.node) if isinstance(node, ast.Name)}
+    return function is element.syntax.function(element.node) or not used & own
+
+
+def _start(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
