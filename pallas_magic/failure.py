@@ -88,11 +88,26 @@ class CallSite:
 
 
 @dataclasses.dataclass(frozen=True)
+class VectorAccess:
+    """A load or store of a vector inside a warp-level region."""
+
+    ref: Ref
+    access: Access
+
+
+@dataclasses.dataclass(frozen=True)
 class WarpRegion:
-    """The warp-level region around a failing equation."""
+    """The warp-level region around a failing equation.
+
+    ``place`` is the expression that opens it. ``stores`` are the region's
+    vector stores that the failing equation is, or that its value flows into;
+    ``loads`` are the vector loads whose values flow into those, or, where there
+    are none, the vector load that the failing equation is.
+    """
 
     place: Place | None
-    axis_name: str = ""
+    loads: tuple[VectorAccess, ...] = ()
+    stores: tuple[VectorAccess, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

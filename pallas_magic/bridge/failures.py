@@ -7,13 +7,17 @@ import inspect
 from typing import Any
 
 from pallas_magic.bridge.capture import Call
+from pallas_magic.bridge.dataflow import flows
 from pallas_magic.bridge.frames import definition_of, exception_frames
 from pallas_magic.bridge.kernels import Kernel, equation_places, in_warp_region, read_kernel
+from pallas_magic.bridge.layouts import is_layout_error, largest_allocation, suspect_path
+from pallas_magic.bridge.locations import failing_path
 from pallas_magic.bridge.lowering import Lowered
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.operands import kernel_refs, scoped_site, scratch_site
-from pallas_magic.bridge.recovery import Backend, MissingRule, Raised, recover
-from pallas_magic.failure import CallSite, Failure, Ref, WarpRegion
+from pallas_magic.bridge.recovery import Backend, MissingRule, Raised, Recovered, recover
+from pallas_magic.bridge.warps import warp_region
+from pallas_magic.failure import CallSite, Failure, Ref
 from pallas_magic.report import Stage
 from pallas_magic.source.document import Place
 from pallas_magic.targets import Target
@@ -33,19 +37,51 @@ def find_failures(
     call: Call, lowered: Lowered, target: Target, objects: ObjectRecorder
 ) -> Found:
     """Every independent failure of a call whose lowering raised ``lowered.error``."""
-    if lowered.error is None:
-        return Found(())
-    backend = backend_of(lowered.error)
-    raised: tuple[Raised, ...] = (Raised(lowered.error),)
-    more = False
-    if backend is not None:
-        raised, more = recover(call, target, backend)
-    kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
     first = lowered.error
+    if first is None:
+        return Found(())
+    kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
+    recovered = _recovered(first, call, target, kernel)
     failures = tuple(
-        make_failure(one, first, call, kernel, target, objects) for one in raised or (Raised(first),)
+        make_failure(one, first, call, kernel, target, objects) for one in recovered.raised
     )
-    return Found(failures, more)
+    return Found(failures, recovered.more)
+
+
+def _recovered(
+    first: BaseException, call: Call, target: Target, kernel: Kernel
+) -> Recovered:
+    """What JAX raised first with all that is independent of it."""
+    backend = backend_of(first)
+    if backend is None or backend.is_late(first):
+        return Recovered((_placed(first, kernel),))
+    recovered = recover(call, target, backend)
+    ending = recovered.ending
+    if ending is None:
+        return recovered if recovered.raised else Recovered((_placed(first, kernel),))
+    last = _placed(ending, kernel)
+    if not recovered.raised:
+        return dataclasses.replace(recovered, raised=(last,))
+    if backend.trusts_ending and _is_independent(last, recovered.raised, call):
+        return dataclasses.replace(recovered, raised=(*recovered.raised, last))
+    return recovered
+
+
+def _placed(error: BaseException, kernel: Kernel) -> Raised:
+    """An error that belongs to no rule, with the equation it is about."""
+    path = failing_path(error, kernel)
+    if not path and is_layout_error(error):
+        path = suspect_path(kernel)
+    return Raised(error, path, ref=largest_allocation(error, kernel))
+
+
+def _is_independent(last: Raised, earlier: tuple[Raised, ...], call: Call) -> bool:
+    """Whether the equation of ``last`` neither failed before nor takes what did."""
+    if not last.equations:
+        return False
+    failed = [raised.equations[-1] for raised in earlier if raised.equations]
+    reached = {*flows(call.jaxprs[0], failed), *(id(equation) for equation in failed)}
+    return all(id(equation) not in reached for equation in last.equations)
 
 
 def backend_of(error: BaseException) -> Backend | None:
@@ -75,7 +111,10 @@ def make_failure(
     path = kernel_path(raised.equations)
     failing = path[-1] if path else None
     places = equation_places(path)
-    ref = kernel.ref_of.get(id(failing))
+    ref = raised.ref or kernel.ref_of.get(id(failing))
+    known = _with_site(ref, kernel, call, objects) if ref is not None else None
+    if not places and known is not None and known.spec is not None:
+        places = (known.spec.place,)
     return Failure(
         target=target,
         stage=stage,
@@ -87,11 +126,11 @@ def make_failure(
         primitive=failing.primitive.name if failing is not None else "",
         place=places[-1] if places else None,
         stack=places[:-1],
-        ref=_with_site(ref, failing, kernel, call, objects) if ref is not None else None,
+        ref=known,
         access=kernel.access_of.get(id(failing)),
         accesses=kernel.accesses_of(ref) if ref is not None else (),
         refs=kernel.refs,
-        warp=_warp(path),
+        warp=warp_region(path, kernel),
         semantics=_semantics(raised.context),
     )
 
@@ -138,26 +177,17 @@ def _definition(call: Call) -> Place | None:
     return definition_of(code) if code is not None else None
 
 
-def _with_site(
-    ref: Ref, failing: Any, kernel: Kernel, call: Call, objects: ObjectRecorder
-) -> Ref:
+def _with_site(ref: Ref, kernel: Kernel, call: Call, objects: ObjectRecorder) -> Ref:
     if ref.role != "local" or ref.spec is not None:
         return ref
-    scopes = [e for e in kernel.path_of[id(failing)] if e.primitive.name == "run_scoped"]
+    path = kernel.scope_of.get(id(ref), ())
+    scopes = [equation for equation in path if equation.primitive.name == "run_scoped"]
     if not scopes:
         return ref
     outermost = call.recorded().built is not None and len(scopes) == 1
     site = scratch_site(call, ref.operand, objects) if outermost else None
     site = site or scoped_site(equation_places((scopes[-1],)), ref.operand, objects)
     return dataclasses.replace(ref, spec=site, has_spec=site is not None)
-
-
-def _warp(path: tuple[Any, ...]) -> WarpRegion | None:
-    for position, equation in enumerate(path):
-        if in_warp_region(equation):
-            places = equation_places(path[: position + 1])
-            return WarpRegion(places[-1] if places else None)
-    return None
 
 
 def _semantics(context: Any) -> str:
@@ -169,7 +199,9 @@ def _semantics(context: Any) -> str:
 
 
 def _raised_in(error: BaseException) -> str:
-    frames = list(exception_frames(error))
+    if isinstance(error, MissingRule):
+        return error.raised_in
+    frames = [frame for frame in exception_frames(error) if "__name__" in frame.f_globals]
     if not frames:
         return ""
     innermost = frames[-1]
@@ -185,6 +217,6 @@ def _text(error: BaseException, first: BaseException) -> str:
     """JAX's text; that of a missing rule is made after the first one's pattern."""
     if not isinstance(error, MissingRule):
         return str(error)
-    if str(first).startswith("Unimplemented primitive") and f": {error.args[0]}" in str(first):
+    if str(first).startswith("Unimplemented primitive") and f": {error.primitive}" in str(first):
         return str(first)
-    return f"Unimplemented primitive in Pallas lowering: {error.args[0]}."
+    return f"Unimplemented primitive in Pallas lowering: {error.primitive}."

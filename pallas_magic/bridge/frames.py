@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from jax._src import source_info_util
@@ -11,6 +12,7 @@ from jax._src import source_info_util
 from pallas_magic.source.document import Place
 
 _OWN_PACKAGE = __name__.split(".", maxsplit=1)[0] + "."
+_OWN_FOLDER = f"{Path(__file__).parent.parent}/"
 
 
 def place_of(code: types.CodeType, last_instruction: int) -> Place | None:
@@ -57,7 +59,8 @@ def traceback_places(traceback: Any) -> tuple[Place, ...]:
             frame.function_name,
         )
         for frame in source_info_util.user_frames(traceback)
-        if frame.start_line > 0
+        # What is bound inside a kernel was bound through our recorder.
+        if frame.start_line > 0 and not frame.file_name.startswith(_OWN_FOLDER)
     ]
     return tuple(reversed(places))
 

@@ -30,6 +30,8 @@ class Kernel:
 
     ``ref_of`` and ``access_of`` are keyed by the identity of an equation,
     ``path_of`` gives the equations around it, outermost first, itself last.
+    ``scope_of`` has, by the identity of a ref allocated in the kernel, the path
+    of the equation that allocates it.
     """
 
     refs: tuple[Ref, ...]
@@ -37,6 +39,7 @@ class Kernel:
     ref_of: Mapping[int, Ref]
     access_of: Mapping[int, Access]
     path_of: Mapping[int, tuple[Any, ...]]
+    scope_of: Mapping[int, tuple[Any, ...]]
 
     def accesses_of(self, ref: Ref) -> tuple[Access, ...]:
         return self.accesses.get(id(ref), ())
@@ -76,17 +79,24 @@ class _Reader:
         self._ref_of: dict[int, Ref] = {}
         self._access_of: dict[int, Access] = {}
         self._path_of: dict[int, tuple[Any, ...]] = {}
+        self._scope_of: dict[int, tuple[Any, ...]] = {}
 
     def result(self) -> Kernel:
-        accesses = {key: tuple(found) for key, found in self._accesses.items()}
-        return Kernel(tuple(self._refs), accesses, self._ref_of, self._access_of, self._path_of)
+        return Kernel(
+            tuple(self._refs),
+            {key: tuple(found) for key, found in self._accesses.items()},
+            self._ref_of,
+            self._access_of,
+            self._path_of,
+            self._scope_of,
+        )
 
     def walk(self, jaxpr: Any, known: dict[Any, Ref], path: tuple[Any, ...]) -> None:
         for equation in jaxpr.eqns:
             here = (*path, equation)
             self._path_of[id(equation)] = here
             first = equation.invars[0] if equation.invars else None
-            ref = known.get(first) if isinstance(first, jax.extend.core.Var) else None
+            ref = known.get(first) if is_variable(first) else None
             if ref is not None:
                 self._note(equation, ref, here)
             for inner in inner_jaxprs(equation):
@@ -100,19 +110,14 @@ class _Reader:
             self._accesses.setdefault(id(ref), []).append(access)
 
     def _inner_refs(self, equation: Any, inner: Any, known: dict[Any, Ref]) -> dict[Any, Ref]:
-        outer = [known.get(v) if isinstance(v, jax.extend.core.Var) else None for v in equation.invars]
-        variables = [*inner.constvars, *inner.invars]
-        if equation.primitive.name == "cond":
-            outer = outer[1:]
-        if equation.primitive.name == "while":
-            outer = _while_operands(equation, inner, outer)
+        pairs = operand_pairs(equation, inner)
+        found = {var: known[atom] for atom, var in pairs if is_variable(atom) and atom in known}
         if equation.primitive.name == "run_scoped":
-            return self._scoped_refs(equation, inner, outer)
-        found = {var: ref for var, ref in zip(variables, outer, strict=False) if ref is not None}
-        return found if len(variables) == len(outer) else {}
+            return found | self._scoped_refs(equation, inner)
+        return found
 
-    def _scoped_refs(self, equation: Any, inner: Any, outer: list[Ref | None]) -> dict[Any, Ref]:
-        found = {v: r for v, r in zip(inner.constvars, outer, strict=False) if r is not None}
+    def _scoped_refs(self, equation: Any, inner: Any) -> dict[Any, Ref]:
+        found = {}
         names = inner.debug_info.arg_names or ()
         for position, var in enumerate(inner.invars):
             if not isinstance(var.aval, AbstractRef):
@@ -120,8 +125,31 @@ class _Reader:
             name = names[position] if position < len(names) else ""
             ref = make_ref(name or "", len(self._refs), "local", position, var.aval)
             self._refs.append(ref)
+            self._scope_of[id(ref)] = self._path_of[id(equation)]
             found[var] = ref
         return found
+
+
+def is_variable(atom: Any) -> bool:
+    """Whether an operand is a variable rather than a literal."""
+    return isinstance(atom, jax.extend.core.Var)
+
+
+def operand_pairs(equation: Any, inner: Any) -> list[tuple[Any, Any]]:
+    """The operands of ``equation``, each with the variable it becomes in ``inner``.
+
+    Empty where the two cannot be told to correspond.
+    """
+    outer = list(equation.invars)
+    variables = [*inner.constvars, *inner.invars]
+    name = equation.primitive.name
+    if name == "cond":
+        outer = outer[1:]
+    if name == "while":
+        outer = _while_operands(equation, inner, outer)
+    if name == "run_scoped":
+        variables = list(inner.constvars)
+    return list(zip(outer, variables, strict=True)) if len(outer) == len(variables) else []
 
 
 def make_ref(
@@ -133,7 +161,7 @@ def make_ref(
     return Ref(name, position, role, operand, space, shape, str(aval.dtype), **more)
 
 
-def _while_operands(equation: Any, inner: Any, outer: list[Ref | None]) -> list[Ref | None]:
+def _while_operands(equation: Any, inner: Any, outer: list[Any]) -> list[Any]:
     condition, body = equation.params["cond_nconsts"], equation.params["body_nconsts"]
     carried = outer[condition + body :]
     if inner is getattr(equation.params["cond_jaxpr"], "jaxpr", equation.params["cond_jaxpr"]):

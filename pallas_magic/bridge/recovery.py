@@ -18,12 +18,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import FrameType
 from typing import Any, Protocol
 
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.limits import TimeLimitReached, time_limit
 from pallas_magic.bridge.lowering import lower_or_raise, scratch_function
 from pallas_magic.bridge.patches import replaced_item
+from pallas_magic.failure import Ref
 from pallas_magic.targets import Target
 
 MAX_ERRORS = 32
@@ -40,12 +42,27 @@ class Raised:
 
     ``equations`` leads from the kernel's own equation down to the failing one;
     it is empty for an error that belongs to no equation. ``context`` is the
-    rule's own context object, ``None`` outside a rule.
+    rule's own context object, ``None`` outside a rule. ``ref`` is what the
+    error is about where that is no equation.
     """
 
     error: BaseException
     equations: tuple[Any, ...] = ()
     context: Any = None
+    ref: Ref | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Recovered:
+    """What one pass found.
+
+    ``more`` says that some was left unsaid. ``ending`` is the error that ended
+    the pass although every rule was wrapped (a verifier's, layout inference's).
+    """
+
+    raised: tuple[Raised, ...] = ()
+    more: bool = False
+    ending: Exception | None = None
 
 
 class Backend(Protocol):
@@ -53,6 +70,12 @@ class Backend(Protocol):
 
     walker: str
     """The function that walks a jaxpr and holds the equation as ``eqn``."""
+
+    trusts_ending: bool
+    """Whether an error that ends the pass is one that the whole kernel has too."""
+
+    def is_late(self, error: BaseException) -> bool:
+        """Whether ``error`` came after all rules, so that no pass would find more."""
 
     def tables(self) -> Iterator[tuple[dict[Any, Any], Any]]:
         """Pairs of a dict and a key under which a table of rules lies."""
@@ -72,13 +95,10 @@ class Backend(Protocol):
 
 def recover(
     call: Call, target: Target, backend: Backend, limit_seconds: float = 30.0
-) -> tuple[tuple[Raised, ...], bool]:
-    """All independent errors of one lowering, and whether some were left unsaid.
-
-    An error that ends the pass although every rule was wrapped (a verifier's,
-    a block mapping's) is the last one, with no equation.
-    """
+) -> Recovered:
+    """All independent errors of one lowering."""
     journal = _Journal(backend)
+    ending: Exception | None = None
     with ExitStack() as stack:
         for tables, key in backend.tables():
             rules = _RecordingRules(tables[key], journal)
@@ -89,11 +109,10 @@ def recover(
             with time_limit(limit_seconds):
                 lower_or_raise(scratch_function(call), call.avals, target)
         except (TooMany, TimeLimitReached):
-            return tuple(journal.raised), True
+            return Recovered(tuple(journal.raised), True)
         except Exception as error:
-            if not journal.raised:
-                journal.raised.append(Raised(error))
-    return tuple(journal.raised), False
+            ending = error
+    return Recovered(tuple(journal.raised), False, ending)
 
 
 class _Journal:
@@ -159,7 +178,7 @@ class _RecordingRules(dict[Any, Any]):
         def rule(context: Any, *operands: Any, **params: Any) -> Any:
             try:
                 if primitive not in self._rules:
-                    raise MissingRule(primitive.name)
+                    raise MissingRule(primitive.name, _function(sys._getframe(1)))
                 return self._rules[primitive](context, *operands, **params)
             except TooMany:
                 raise
@@ -172,7 +191,16 @@ class _RecordingRules(dict[Any, Any]):
 
 
 class MissingRule(NotImplementedError):
-    """A primitive that the back end has no rule for; ``args[0]`` is its name."""
+    """A primitive that the back end has no rule for, and JAX's function that says so."""
+
+    def __init__(self, primitive: str, raised_in: str) -> None:
+        super().__init__(primitive)
+        self.primitive = primitive
+        self.raised_in = raised_in
+
+
+def _function(frame: FrameType) -> str:
+    return f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"
 
 
 def _equations(walker: str) -> tuple[Any, ...]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import importlib
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from jax._src.lib.mlir import ir
-from jax._src.lib.mlir.dialects import arith, vector
-from jax._src.pallas.mosaic_gpu import core as gpu_core
 from jax._src.pallas.mosaic_gpu import lowering
 from jax.experimental.mosaic import gpu as mgpu
 from jax.experimental.mosaic.gpu import utils as mgpu_utils
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import arith, vector
 
+from pallas_magic.bridge.frames import exception_frames
+from pallas_magic.bridge.limits import TimeLimitReached, time_limit
 from pallas_magic.bridge.recovery import replaced_module_attribute
 
+INFERENCE_SECONDS = 1.0
+_constant: Any = arith.constant  # its stub takes keywords only, unlike itself
 _ACCESSES = ("get", "swap")
 _AFTER_RULES = (
     ("jax.experimental.mosaic.gpu.core", "lower_mgpu_module"),
@@ -23,18 +27,21 @@ _AFTER_RULES = (
 
 
 class RulesPassed(Exception):
-    """Every equation had its turn; what follows would work on stand-ins."""
+    """Every equation had its turn, and nothing else is to be found."""
 
 
 class GpuBackend:
     """How Mosaic GPU lowers: a table of rules for each pair of semantics.
 
-    The passes over the finished module (layout inference, dialect lowering)
-    are left out: they see the kernel as one whole, so that a stand-in anywhere
-    can make them fail, and failing takes them seconds.
+    Layout inference and dialect lowering come after all rules and fail once.
+    They get little time in the pass: where they fail they can take many seconds.
     """
 
     walker = "lower_jaxpr_to_mosaic_gpu"
+    trusts_ending = True
+
+    def is_late(self, error: BaseException) -> bool:
+        return all(frame.f_code.co_name != self.walker for frame in exception_frames(error))
 
     def tables(self) -> Iterator[tuple[dict[Any, Any], Any]]:
         for semantics in lowering.mosaic_lowering_rules:
@@ -42,7 +49,9 @@ class GpuBackend:
 
     def patches(self) -> Iterator[AbstractContextManager[Any]]:
         for module, name in _AFTER_RULES:
-            yield replaced_module_attribute(module, name, _stop)
+            original = getattr(importlib.import_module(module), name, None)
+            if original is not None:
+                yield replaced_module_attribute(module, name, _briefly(original))
 
     def stand_in(self, context: Any, aval: Any) -> Any:
         kind = mgpu_utils.dtype_to_ir_type(aval.dtype)
@@ -62,17 +71,21 @@ class GpuBackend:
         return lane and getattr(primitive, "name", "") not in _ACCESSES
 
 
-def is_warp_context(context: Any) -> bool:
-    """Whether a rule's context is that of a warp-level region."""
-    semantics = context.module_ctx.primitive_semantics
-    return bool(semantics == gpu_core.PrimitiveSemantics.Warp)
+def _briefly(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``original`` as the last thing of a pass, given up when it takes long."""
 
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            with time_limit(INFERENCE_SECONDS):
+                original(*args, **kwargs)
+        except TimeLimitReached:
+            raise RulesPassed from None
+        raise RulesPassed
 
-def _stop(*args: Any, **kwargs: Any) -> None:
-    raise RulesPassed
+    return run
 
 
 def _zero(kind: Any) -> Any:
-    if isinstance(kind, ir.FloatType):
-        return arith.constant(kind, ir.FloatAttr.get(kind, 0.0))
-    return arith.constant(kind, ir.IntegerAttr.get(kind, 0))
+    is_float = isinstance(kind, ir.FloatType)
+    value = ir.FloatAttr.get(kind, 0.0) if is_float else ir.IntegerAttr.get(kind, 0)
+    return _constant(kind, value)

@@ -1,0 +1,69 @@
+"""The likeliest culprit of a Mosaic GPU error that is about the kernel as a whole.
+
+Under warpgroup semantics layouts are inferred for the finished kernel. Where
+the solver finds no solution it names no operation, so the place is told from
+what is known not to have a layout. Shared memory is counted for all of a
+kernel's allocations at once: the largest stands for them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pallas_magic.bridge.kernels import Kernel
+from pallas_magic.failure import Ref
+
+_LAYOUT_TEXTS = ("Failed to infer a possible set of layouts", "Layout inference failed")
+_MEMORY_TEXT = "exceeds available shared memory"
+_THREADS_OF_A_WARPGROUP = 128
+
+
+def is_layout_error(error: BaseException) -> bool:
+    """Whether layout inference found no layouts for a kernel."""
+    return any(text in str(error) for text in _LAYOUT_TEXTS)
+
+
+def suspect_path(kernel: Kernel) -> tuple[Any, ...]:
+    """The equations down to the likeliest culprit, empty where none stands out."""
+    paths = list(kernel.path_of.values())
+    for is_suspect in (_touches_tensor_memory, _is_too_small, _is_row_reduction):
+        for path in paths:
+            if is_suspect(path[-1]):
+                return path
+    return ()
+
+
+def largest_allocation(error: BaseException, kernel: Kernel) -> Ref | None:
+    """The largest ref in shared memory, where ``error`` says that they do not fit."""
+    if _MEMORY_TEXT not in str(error):
+        return None
+    shared = [ref for ref in kernel.refs if ref.memory_space == "smem"]
+    return max(shared, key=_size, default=None)
+
+
+def _size(ref: Ref) -> int:
+    bits = int("".join(filter(str.isdigit, ref.dtype)) or 32)
+    return math.prod(ref.shape) * bits
+
+
+def _touches_tensor_memory(equation: Any) -> bool:
+    if equation.primitive.name not in ("get", "swap"):
+        return False
+    return "tmem" in str(getattr(equation.invars[0].aval, "memory_space", "")).lower()
+
+
+def _is_too_small(equation: Any) -> bool:
+    """Whether a warpgroup's threads cannot all hold a part of the value."""
+    if equation.primitive.name not in ("get", "swap"):
+        return False
+    shapes = [tuple(variable.aval.shape) for variable in equation.outvars]
+    return any(shape and math.prod(shape) < _THREADS_OF_A_WARPGROUP for shape in shapes)
+
+
+def _is_row_reduction(equation: Any) -> bool:
+    """Whether a value with more than one axis is reduced along some of them."""
+    if not equation.primitive.name.startswith("reduce_"):
+        return False
+    shape = equation.invars[0].aval.shape
+    return len(shape) > 1 and 0 < len(equation.params.get("axes", ())) < len(shape)

@@ -1,0 +1,95 @@
+"""The equation behind an error that was raised after all rules had run.
+
+Layout inference, dialect lowering and the verifiers work on MLIR operations:
+an operation's location has the file, line and column of its equation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from pallas_magic.bridge.kernels import Kernel, equation_places
+
+_FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+_ESCAPE = re.compile(rb"\\([0-9A-F]{2}|\\)")
+_OPERATION_NAMES = ("op", "culprit_op")
+_WALKER_OF_RESOURCES = "_estimate_resources"
+
+
+@dataclasses.dataclass(frozen=True)
+class Location:
+    """Where an operation comes from; ``col`` is ``None`` if it is not known."""
+
+    filename: str
+    line: int
+    col: int | None
+    primitive: str = ""
+
+
+def failing_path(error: BaseException, kernel: Kernel) -> tuple[Any, ...]:
+    """The equations down to the one whose operation made ``error``, empty if it has none."""
+    for step in reversed(list(_steps(error))):
+        if step.tb_frame.f_code.co_name == _WALKER_OF_RESOURCES:
+            return kernel.path_of.get(id(step.tb_frame.f_locals.get("eqn")), ())
+    exact_first = sorted(error_locations(error), key=lambda location: location.col is None)
+    for location in exact_first:
+        for path in kernel.path_of.values():
+            if _is_at(path, location):
+                return path
+    return ()
+
+
+def error_locations(error: BaseException) -> Iterator[Location]:
+    """The places of the operations that ``error`` was raised about, innermost first."""
+    for step in reversed(list(_steps(error))):
+        frame = step.tb_frame
+        if "__name__" not in frame.f_globals:
+            yield _made_up(step)
+        for name in _OPERATION_NAMES:
+            location = getattr(frame.f_locals.get(name), "location", None)
+            if location is not None:
+                yield from _operation_location(str(location))
+
+
+def _steps(error: BaseException) -> Iterator[TracebackType]:
+    step = error.__traceback__
+    while step is not None:
+        yield step
+        step = step.tb_next
+
+
+def _made_up(step: TracebackType) -> Location:
+    """The place in a frame that JAX made up from a location; no code ever ran in it."""
+    code = step.tb_frame.f_code
+    return Location(code.co_filename, step.tb_lineno, None, code.co_name)
+
+
+def _operation_location(text: str) -> Iterator[Location]:
+    found = _FILE_LOCATION.search(text)
+    if found is None:
+        return
+    name = re.match(r'loc\("([^":]*)', text)
+    filename = _ESCAPE.sub(_unescaped, found[1].encode()).decode(errors="replace")
+    primitive = name[1] if name is not None else ""
+    yield Location(filename, int(found[2]), int(found[3]), primitive)
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    return b"\\" if found[1] == b"\\" else bytes.fromhex(found[1].decode())
+
+
+def _is_at(path: tuple[Any, ...], location: Location) -> bool:
+    places = equation_places(path)
+    if not places:
+        return False
+    place = places[-1]
+    return (
+        place.filename == location.filename
+        and place.line == location.line
+        and location.col in (None, place.col)
+        and location.primitive in ("", path[-1].primitive.name)
+    )
