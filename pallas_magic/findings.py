@@ -22,13 +22,21 @@ NO_COMPILER_YET = "no compiler was run"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Finding:
-    """One diagnostic with what its proof needs; ``call`` is ``None`` for a trace error."""
+    """One diagnostic with what its proof needs.
+
+    ``occurrences`` are the failures that it stands for, each with its call
+    (``None`` where it was not recorded): one for each target and each kernel
+    that shares the text.
+    """
 
     rule: Rule
-    failure: Failure
-    call: Call | None
+    occurrences: tuple[tuple[Call | None, Failure], ...]
     diagnostic: Diagnostic
     candidates: tuple[Candidate, ...]
+
+    @property
+    def call(self) -> Call | None:
+        return self.occurrences[0][0]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,7 +141,7 @@ def _finding(group: list[tuple[Rule, Call | None, Failure]], sources: Library) -
         note = f"pallas_magic's rule {rule.code} failed on this: {type(fault).__name__}: {fault}"
         diagnostic = dataclasses.replace(diagnostic, notes=(*diagnostic.notes, note))
         candidates = ()
-    return Finding(rule, failure, call, diagnostic, candidates)
+    return Finding(rule, ((call, failure),), diagnostic, candidates)
 
 
 def _merged(found: list[Finding]) -> tuple[Finding, ...]:
@@ -148,5 +156,6 @@ def _merged(found: list[Finding]) -> tuple[Finding, ...]:
             continue
         targets = tuple(dict.fromkeys((*earlier.diagnostic.targets, *one.targets)))
         both = dataclasses.replace(earlier.diagnostic, targets=targets)
-        merged[key] = dataclasses.replace(earlier, diagnostic=both)
+        occurrences = (*earlier.occurrences, *finding.occurrences)
+        merged[key] = dataclasses.replace(earlier, occurrences=occurrences, diagnostic=both)
     return tuple(merged.values())

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pallas_magic.failure import Candidate, Failure
 from pallas_magic.findings import Finding
-from pallas_magic.report import Diagnostic, Fix, FixSet, KernelReport, Report, Source
+from pallas_magic.report import (
+    Applicability,
+    Diagnostic,
+    Fix,
+    FixSet,
+    KernelReport,
+    Proof,
+    Report,
+    Source,
+    TextEdit,
+)
 from pallas_magic.source.document import Library
+from pallas_magic.targets import Target
 
 if TYPE_CHECKING:
+    from pallas_magic.bridge.capture import Call
     from pallas_magic.bridge.objects import ObjectRecorder
+    from pallas_magic.prove.proof import Claim, Prover, Verdict
+
+TOTAL_SECONDS = 20.0
+NO_TIME = "not proved: the time for proofs was used up"
+NOT_TRIED = "not proved: the kernel could not be recorded"
 
 
 def unproved_report(
@@ -52,4 +72,108 @@ def proved_report(
     unproved: Report, found: tuple[Finding, ...], objects: ObjectRecorder, library: Library
 ) -> Report:
     """The report with each fix proved or dropped, numbered anew, and all of them as one."""
-    return dataclasses.replace(unproved, proving=False)
+    from pallas_magic.prove.proof import Prover
+
+    prover = Prover(objects, library, functools.partial(_failures_of, objects))
+    proofs = _Proofs(prover, found, time.monotonic() + TOTAL_SECONDS)
+    numbers = itertools.count(1)
+    diagnostics = []
+    for finding in found:
+        offered = [proofs.prove(finding, candidate) for candidate in finding.candidates]
+        fixes = tuple(
+            dataclasses.replace(fix, id=next(numbers)) for fix in offered if fix is not None
+        )
+        diagnostics.append(dataclasses.replace(finding.diagnostic, fixes=fixes))
+    return dataclasses.replace(
+        unproved,
+        diagnostics=tuple(diagnostics),
+        sources=used_sources(diagnostics, library),
+        combined=proofs.combined(tuple(diagnostics)),
+        proving=False,
+    )
+
+
+def _failures_of(objects: ObjectRecorder, call: Call, target: Target) -> Sequence[Failure] | None:
+    """Every failure of a call, ``None`` where its lowering did not come to an end."""
+    from pallas_magic.bridge.failures import find_failures
+    from pallas_magic.bridge.lowering import lower
+
+    lowered = lower(call, target)
+    if lowered.skipped:
+        return None
+    return find_failures(call, lowered, target, objects).failures
+
+
+class _Proofs:
+    """Proves the candidates of a report within one limit of time."""
+
+    def __init__(self, prover: Prover, found: tuple[Finding, ...], deadline: float) -> None:
+        self._prover = prover
+        self._found = found
+        self._deadline = deadline
+        self._candidate_of: dict[tuple[TextEdit, ...], Candidate] = {}
+
+    def prove(self, finding: Finding, candidate: Candidate) -> Fix | None:
+        """The fix with its proof; ``None`` where the proof failed."""
+        self._candidate_of[candidate.edits] = candidate
+        idea = Fix(0, candidate.title, "display", candidate.edits)
+        if candidate.applicability == "display" or finding.call is None:
+            return dataclasses.replace(idea, proof=Proof(why=candidate.why or NOT_TRIED))
+        if time.monotonic() > self._deadline:
+            return dataclasses.replace(idea, proof=Proof(why=NO_TIME))
+        verdicts = [self._prover.prove(claim) for claim in _claims(finding, candidate)]
+        worst = _worst(verdicts)
+        if worst is None:
+            return None
+        proof, applicability = worst
+        why = candidate.why or proof.why
+        return dataclasses.replace(
+            idea, applicability=applicability, proof=dataclasses.replace(proof, why=why)
+        )
+
+    def combined(self, diagnostics: tuple[Diagnostic, ...]) -> FixSet | None:
+        """The first fix of each diagnostic, all made at once, where there are several."""
+        chosen = [
+            (finding, first)
+            for finding, diagnostic in zip(self._found, diagnostics, strict=True)
+            if (first := _first_offered(diagnostic)) is not None
+        ]
+        edits = tuple(dict.fromkeys(edit for _, fix in chosen for edit in fix.edits))
+        if len({fix.edits for _, fix in chosen}) < 2 or time.monotonic() > self._deadline:
+            return None
+        claims = [
+            claim
+            for finding, fix in chosen
+            for claim in _claims(finding, self._candidate_of[fix.edits])
+        ]
+        try:
+            proof, applicability = self._prover.prove_together(claims)
+        except ValueError:  # two of the edits change the same text
+            return None
+        if applicability is None or applicability == "display":
+            return None
+        return FixSet(tuple(fix.id for _, fix in chosen), applicability, edits, proof)
+
+
+def _claims(finding: Finding, candidate: Candidate) -> list[Claim]:
+    """What the candidate must mend: the failure, on each target that has it."""
+    from pallas_magic.prove.proof import Claim
+
+    return [
+        Claim(call, candidate, failure, failure.target)
+        for call, failure in finding.occurrences
+        if call is not None
+    ]
+
+
+def _worst(verdicts: list[Verdict]) -> tuple[Proof, Applicability] | None:
+    """The least that was shown on any target; ``None`` where it failed on one."""
+    order: tuple[Applicability, ...] = ("display", "unsafe", "safe")
+    shown = [(proof, given) for proof, given in verdicts if given is not None]
+    if not shown or len(shown) < len(verdicts):
+        return None
+    return min(shown, key=lambda verdict: order.index(verdict[1]))
+
+
+def _first_offered(diagnostic: Diagnostic) -> Fix | None:
+    return next((fix for fix in diagnostic.fixes if fix.applicability != "display"), None)

@@ -94,7 +94,7 @@ class ObjectRecorder:
     def _note_or_leave(self, value: Any) -> None:
         """A construction of the user's never fails because noting it does."""
         try:
-            self.note(value, depth=4)
+            self.note(value, depth=3)
         except Exception as fault:
             self.faults.append(fault)
 
