@@ -45,6 +45,24 @@ histogram(jnp.ones((8, 128)))
 """
 CELL = Source("cell", "In[4]", HISTOGRAM_CELL, "c0ffee00-0000-4000-8000-000000000004")
 
+PAGES = {
+    "PM101": """\
+# PM101: a vector stored to SMEM
+
+## What it means
+A ref in SMEM takes **one scalar** at a time; the store hands it a vector.
+
+## Example
+```python
+counts_ref[...] = per_lane
+```
+
+## Use instead
+- arrays in VMEM
+- SMEM for scalars and PRNG keys, see [the guide](https://docs.jax.dev/en/latest/pallas/)
+"""
+}
+
 STORE_ERROR = """\
 ValueError: Cannot store a vector to SMEM: expected a scalar value, got int32[128].
 The MLIR operation involved:

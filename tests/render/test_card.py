@@ -16,6 +16,7 @@ from pallas_magic import render
 from pallas_magic.render.card import build_card, executed_cell
 from pallas_magic.report import Report, Source
 from tests.render import samples, shapes
+from tests.render.write_files import PAYLOADS, SHARED, payload_of
 
 REPORTS = [samples.histogram, samples.proving, *shapes.ALL]
 
@@ -26,6 +27,12 @@ def test_payload_is_plain_json_round_the_report(make: Any) -> None:
     assert json.loads(json.dumps(payload, allow_nan=False)) == payload
     assert Report.from_dict(payload) == make()
     assert {name: value for name, value in payload.items() if name != "card"} == make().to_dict()
+
+
+@pytest.mark.parametrize("make", SHARED, ids=lambda make: make.__name__)
+def test_the_notebook_extension_is_tested_with_what_is_made_here(make: Any) -> None:
+    written = (PAYLOADS / f"{make.__name__}.json").read_text(encoding="utf-8")
+    assert json.loads(written) == json.loads(payload_of(make))
 
 
 def test_head() -> None:

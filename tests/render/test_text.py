@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,25 +10,16 @@ import pytest
 from pallas_magic.render.characters import width as text_width
 from pallas_magic.render.text import NARROWEST, render_text
 from tests.render import samples, shapes
+from tests.render.write_files import DATA, TEXTS, text_of
 
-DATA = Path(__file__).parent / "data"
 REPORTS = [samples.histogram, samples.proving, *shapes.ALL]
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def golden(name: str) -> list[str]:
-    return (DATA / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-
-
-@pytest.mark.parametrize("columns", [60, 100])
-def test_histogram(columns: int) -> None:
-    text = render_text(samples.histogram(), columns)
-    assert text.split("\n") == golden(f"histogram-{columns}")
-
-
-@pytest.mark.parametrize("make", [samples.proving, *shapes.ALL], ids=lambda make: make.__name__)
-def test_shapes(make: Any) -> None:
-    assert render_text(make(), 80).split("\n") == golden(make.__name__)
+@pytest.mark.parametrize("name", TEXTS)
+def test_lines(name: str) -> None:
+    expected = (DATA / f"{name}.txt").read_text(encoding="utf-8")
+    assert text_of(name).split("\n") == expected.split("\n")
 
 
 @pytest.mark.parametrize("columns", [NARROWEST, 57, 80, 100, 200])
