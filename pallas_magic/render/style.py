@@ -46,7 +46,7 @@ _HOST = {
     "fg": ("jp-ui-font-color1", "vscode-editor-foreground"),
     "dim": ("jp-ui-font-color2", "vscode-descriptionForeground"),
     "bg": ("jp-layout-color1", "vscode-editor-background"),
-    "soft": ("jp-layout-color2", "vscode-textCodeBlock-background"),
+    "soft": (),
     "line": ("jp-border-color2", "vscode-panel-border"),
     "err": ("jp-error-color1", "vscode-editorError-foreground"),
     "warn": ("jp-warn-color1", "vscode-editorWarning-foreground"),
@@ -59,6 +59,7 @@ _HOST = {
     "com": ("jp-mirror-editor-comment-color",),
 }
 
+_MIXED = "color-mix(in srgb, red, blue)"
 _RULES = """
 & { color: var(--fg); background: var(--bg); max-width: 860px; border: 1px solid var(--line);
   border-radius: 6px; overflow: hidden; font: 13px/1.5 system-ui, sans-serif; text-align: left; }
@@ -137,10 +138,14 @@ _RULES = """
 
 def style_sheet() -> str:
     """The sheet, every rule of it under our own root."""
-    root = f".{ROOT}"
+    # Doubled, so that it outweighs what hosts say of lists and code in general.
+    root = f".{ROOT}.{ROOT}"
     light, dark = _variables(_LIGHT), _variables(_DARK)
     scheme = f"@media (prefers-color-scheme: dark) {{ {root} {{ {dark} }} }}"
-    return f"{root} {{ {light} }}\n{scheme}{_RULES.replace('&', root)}"
+    # A tint of the host's own colours; its second background may be far from its first.
+    soft = "color-mix(in srgb, var(--fg) 4%, var(--bg))"
+    tint = f"@supports (color: {_MIXED}) {{ {root} {{ --soft: {soft}; }} }}"
+    return f"{root} {{ {light} }}\n{scheme}\n{tint}{_RULES.replace('&', root)}"
 
 
 def _variables(colours: dict[str, str]) -> str:

@@ -139,7 +139,9 @@ def test_a_clean_cell_is_quiet() -> None:
 
 
 def test_every_rule_of_the_sheet_is_under_our_root() -> None:
-    sheet = re.sub(r"@media [^{]*\{(.*?\})\s*\}", r"\1", style_sheet(), flags=re.DOTALL)
+    sheet = re.sub(
+        r"@(?:media|supports) [^{]*\{(.*?\})\s*\}", r"\1", style_sheet(), flags=re.DOTALL
+    )
     for selectors in re.findall(r"([^{}]+)\{[^}]*\}", sheet):
         for selector in selectors.split(","):
             assert selector.strip().startswith(f".{ROOT}"), selector
