@@ -13,14 +13,14 @@ from pallas_magic.report import Diagnostic
 _PACKAGES = ("jax", "jaxlib", "pallas-magic")
 
 
-def bug_report(diagnostic: Diagnostic, where: str, windows: Iterable[Window]) -> str:
+def bug_report(diagnostic: Diagnostic, where: str, windows: Iterable[Window], original: str) -> str:
     """Markdown: what failed and where, the lines concerned, JAX's text, the versions."""
     targets = ", ".join(target_title(target) for target in diagnostic.targets)
     parts = [
         f"**Pallas {diagnostic.stage} error** in `{diagnostic.kernel or 'a kernel'}` for {targets}",
         diagnostic.message,
         *(_code(window) for window in windows),
-        _fenced(diagnostic.original, "text") if diagnostic.original else "",
+        _fenced(original, "text") if original else "",
         f"At {where}. Versions: {_versions()}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

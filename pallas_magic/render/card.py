@@ -25,6 +25,8 @@ from pallas_magic.report import Diagnostic, Fix, FixSet, Report, Source, Span
 
 COLUMNS = 100
 UNKNOWN = "PM999"
+LONGEST_ORIGINAL = 50_000
+MOST_LABELS = 50
 _PROMPT = re.compile(r"In\[(\d+)\]")
 
 
@@ -88,6 +90,7 @@ def _diagnostic(
     )
     where = _where(diagnostic, report)
     shown = windows(spans, marks, report.sources, columns)
+    original = _shortened(shown_text(diagnostic.original))
     unknown = diagnostic.code == UNKNOWN
     return CardDiagnostic(
         code=shown_text(diagnostic.code),
@@ -100,9 +103,15 @@ def _diagnostic(
         notes=tuple(map(inline, (*diagnostic.notes, *lost))),
         fixes=tuple(_fix(fix, diagnostic, report, here) for fix in diagnostic.fixes),
         page=page,
-        original=shown_text(diagnostic.original),
-        bug_report=bug_report(diagnostic, where, shown) if unknown else "",
+        original=original,
+        bug_report=bug_report(diagnostic, where, shown, original) if unknown else "",
     )
+
+
+def _shortened(text: str) -> str:
+    # A compiler may print its whole module; the report itself keeps all of it.
+    more = len(text) - LONGEST_ORIGINAL
+    return text if more <= 0 else f"{text[:LONGEST_ORIGINAL]}\n… {more} more characters"
 
 
 def _marks(
@@ -117,13 +126,15 @@ def _marks(
         roles.append("primary")
         spans.append(diagnostic.primary)
         texts.append(diagnostic.primary_text)
-    for label in diagnostic.labels:
+    for label in diagnostic.labels[:MOST_LABELS]:
         if label.span.source not in sources:
             lost.append(label.text)
             continue
         roles.append(label.role)
         spans.append(label.span)
         texts.append(label.text)
+    if (more := len(diagnostic.labels) - MOST_LABELS) > 0:
+        lost.append(f"{words.count(more, 'more place')} of the same diagnostic")
     return roles, spans, texts, lost
 
 

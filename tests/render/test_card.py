@@ -14,7 +14,8 @@ import pytest
 
 from pallas_magic import render
 from pallas_magic.render.card import build_card, executed_cell
-from pallas_magic.report import Report, Source
+from pallas_magic.render.inline import plain
+from pallas_magic.report import Label, Report, Source, Span
 from tests.render import samples, shapes
 from tests.render.write_files import PAYLOADS, SHARED, payload_of
 
@@ -119,6 +120,33 @@ def test_a_fence_in_a_bug_report_is_outdone() -> None:
     diagnostic = dataclasses.replace(report.diagnostics[0], original="a\n```\nb")
     changed = dataclasses.replace(report, diagnostics=(diagnostic,))
     assert "````text\na\n```\nb\n````" in build_card(changed, {}).diagnostics[0].bug_report
+
+
+def test_a_module_in_an_error_is_cut() -> None:
+    report = shapes.unknown()
+    diagnostic = dataclasses.replace(report.diagnostics[0], original="x" * 1_000_000)
+    shown = build_card(dataclasses.replace(report, diagnostics=(diagnostic,)), {}).diagnostics[0]
+    assert shown.original.endswith("x\n… 950000 more characters")
+    assert len(shown.bug_report) < 60_000
+
+
+@pytest.mark.parametrize(
+    ("number", "marks", "notes"),
+    [
+        (50, 51, []),
+        (51, 51, ["1 more place of the same diagnostic"]),
+        (60, 51, ["10 more places of the same diagnostic"]),
+    ],
+)
+def test_labels_are_cut(number: int, marks: int, notes: list[str]) -> None:
+    text = "o[0] = x\n" * 100
+    labels = tuple(
+        Label(Span("cell", line, 0, line, 4), "and here", "effect") for line in range(2, 2 + number)
+    )
+    report = shapes.marked(text, ("o[0]", "vector store"), labels=labels)
+    shown = build_card(report, {}).diagnostics[0]
+    assert len(shown.marks) == marks
+    assert [plain(note) for note in shown.notes] == notes
 
 
 @pytest.mark.parametrize(
