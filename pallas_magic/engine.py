@@ -11,10 +11,17 @@ import dataclasses
 from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from pallas_magic.findings import Checked, Finding, check_call_or_say, findings, skipped, targets_for
-from pallas_magic.findings import wrong_family
+from pallas_magic.findings import (
+    Checked,
+    Finding,
+    check_call_or_say,
+    findings,
+    skipped,
+    targets_for,
+    wrong_family,
+)
 from pallas_magic.proofs import proved_report, unproved_report
 from pallas_magic.report import Report
 from pallas_magic.source.document import Library
@@ -36,7 +43,7 @@ def check(
     fn: Callable[..., Any],
     *args: Any,
     target: str = "auto",
-    compile: str | bool = "auto",
+    compile: str | bool = "auto",  # noqa: A002 (the name is the contract's)
     verify: bool = True,
 ) -> Report:
     """Check every Pallas call that ``fn(*args)`` makes, without executing any.
@@ -99,7 +106,7 @@ class Watch:
         self,
         target: str = "auto",
         *,
-        compile: str | bool = "auto",
+        compile: str | bool = "auto",  # noqa: A002 (the name is the contract's)
         library: Library | None = None,
         run: bool = True,
         execute: bool = True,
@@ -119,7 +126,7 @@ class Watch:
         self._findings: tuple[Finding, ...] = ()
         self._unproved: Report | None = None
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Self:
         from pallas_magic.bridge.capture import Recorder
         from pallas_magic.bridge.devices import chip_queries_answered
         from pallas_magic.bridge.values import interpreted_where_needed

@@ -78,13 +78,15 @@ class CallSite:
     """Where a kernel was bound into a call, for edits of its specs.
 
     ``build`` is the expression ``pl.pallas_call(...)`` / ``plgpu.kernel(...)``;
-    ``kernel`` the first line of the kernel function.
+    ``kernel`` the first line of the kernel function; ``applied`` the expression
+    that called the kernel with its operands.
     """
 
     build: Place | None
     kernel: Place | None
     kind: str
     has_grid: bool = False
+    applied: Place | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,13 +103,14 @@ class WarpRegion:
 
     ``place`` is the expression that opens it. ``stores`` are the region's
     vector stores that the failing equation is, or that its value flows into;
-    ``loads`` are the vector loads whose values flow into those, or, where there
-    are none, the vector load that the failing equation is.
+    ``loads`` are the vector loads that it is or whose values flow into it or
+    into those stores. ``vectors`` are all vector accesses of the region.
     """
 
     place: Place | None
     loads: tuple[VectorAccess, ...] = ()
     stores: tuple[VectorAccess, ...] = ()
+    vectors: tuple[VectorAccess, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,6 +153,10 @@ class Candidate:
     values, as for a pure move; otherwise sums may be reordered and the
     comparison is scaled by the dtype. ``mechanical`` declares that the edit is
     right by construction where no original program exists to compare with.
+
+    ``shown_by`` says how it is proved: by ``substitution`` into the recorded
+    call, by ``interpreting`` the call on this machine, or by its ``nature``: it
+    asks for something else than the program that failed, and ``why`` says what.
     """
 
     title: str
@@ -158,3 +165,4 @@ class Candidate:
     exact: bool = True
     mechanical: bool = False
     why: str = ""
+    shown_by: Literal["substitution", "interpreting", "nature"] = "substitution"

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING
 
 from pallas_magic.failure import Candidate, Failure
-from pallas_magic.report import Diagnostic, KernelReport, StageResult
+from pallas_magic.report import Diagnostic, KernelReport, Stage, StageResult
 from pallas_magic.rules import FALLBACK_CODE, Rule, fallback, rule_for
 from pallas_magic.source.document import Library
 from pallas_magic.targets import DEFAULT_NAMES, Family, Target, parse_targets
@@ -62,7 +62,11 @@ def check_call(call: Call, target: Target, objects: ObjectRecorder) -> Checked:
     kernel = KernelReport(
         call.name,
         target.name,
-        {"trace": StageResult("ok"), "lower": status, "compile": StageResult("skipped", 0.0, compiled)},
+        {
+            "trace": StageResult("ok"),
+            "lower": status,
+            "compile": StageResult("skipped", 0.0, compiled),
+        },
     )
     notes = (f"`{call.name}` has more errors than are shown",) if found.more else ()
     return Checked((kernel,), tuple((call, failure) for failure in found.failures), notes)
@@ -80,11 +84,17 @@ def check_call_or_say(call: Call, target: Target, objects: ObjectRecorder) -> Ch
 def skipped(name: str, target: Target, why: str) -> KernelReport:
     """A kernel that was traced and no more."""
     result = StageResult("skipped", 0.0, why)
-    stages = {"trace": StageResult("ok"), "lower": result, "compile": result}
+    stages: dict[Stage, StageResult] = {
+        "trace": StageResult("ok"),
+        "lower": result,
+        "compile": result,
+    }
     return KernelReport(name, target.name, stages)
 
 
-def targets_for(call: Call, wanted: tuple[Target, ...] | None, here: Target | None) -> tuple[Target, ...]:
+def targets_for(
+    call: Call, wanted: tuple[Target, ...] | None, here: Target | None
+) -> tuple[Target, ...]:
     """The targets to lower ``call`` for: those wanted, or this machine's, or a default."""
     from pallas_magic.bridge.lowering import call_family
 

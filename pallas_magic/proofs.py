@@ -117,8 +117,12 @@ class _Proofs:
         """The fix with its proof; ``None`` where the proof failed."""
         self._candidate_of[candidate.edits] = candidate
         idea = Fix(0, candidate.title, "display", candidate.edits)
+        if candidate.shown_by == "nature":
+            return _as_claimed(idea, candidate)
         if candidate.applicability == "display" or finding.call is None:
             return dataclasses.replace(idea, proof=Proof(why=candidate.why or NOT_TRIED))
+        if candidate.shown_by == "interpreting":
+            return _as_claimed(idea, candidate) if _can_interpret(finding.call) else None
         if time.monotonic() > self._deadline:
             return dataclasses.replace(idea, proof=Proof(why=NO_TIME))
         verdicts = [self._prover.prove(claim) for claim in _claims(finding, candidate)]
@@ -153,6 +157,17 @@ class _Proofs:
         if applicability is None or applicability == "display":
             return None
         return FixSet(tuple(fix.id for _, fix in chosen), applicability, edits, proof)
+
+
+def _as_claimed(idea: Fix, candidate: Candidate) -> Fix:
+    proof = Proof(gone=True, why=candidate.why)
+    return dataclasses.replace(idea, applicability=candidate.applicability, proof=proof)
+
+
+def _can_interpret(call: Call) -> bool:
+    from pallas_magic.bridge.lowering import lowers_interpreted
+
+    return lowers_interpreted(call)
 
 
 def _claims(finding: Finding, candidate: Candidate) -> list[Claim]:

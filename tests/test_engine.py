@@ -17,7 +17,9 @@ from pallas_magic.source.edits import span_text
 from pallas_magic.targets import UnknownTarget
 from tests.bridge.cells import BAD_KERNEL, NAMES, Cell
 
-TILE = jax.ShapeDtypeStruct((8, 128), jnp.float32)
+_shape: Any = jax.ShapeDtypeStruct
+TILE = _shape((8, 128), jnp.float32)
+SUMS = _shape((128,), jnp.float32)
 
 
 def call(kernel: Any, *outputs: Any, **more: Any) -> Any:
@@ -56,8 +58,7 @@ def test_three_independent_errors_and_one_that_follows_are_three() -> None:
         o_ref[0, 0] = jnp.float32(1.0)
 
     specs = [pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.VMEM)]
-    counts = jax.ShapeDtypeStruct((128,), jnp.float32)
-    report = pallas_magic.check(call(three, counts, TILE, out_specs=specs), TILE, verify=False)
+    report = pallas_magic.check(call(three, SUMS, TILE, out_specs=specs), TILE, verify=False)
     assert marked(report) == ["counts_ref[...]", "jnp.sort(x_ref[...], axis=0)", "o_ref[0, 0]"]
 
 
@@ -67,9 +68,8 @@ def test_three_stores_to_one_ref_are_one_diagnostic_with_three_marks() -> None:
         sums_ref[...] = jnp.max(x_ref[...], axis=0)
         sums_ref[...] = jnp.min(x_ref[...], axis=0)
 
-    sums = jax.ShapeDtypeStruct((128,), jnp.float32)
     spec = pl.BlockSpec(memory_space=pltpu.SMEM)
-    report = pallas_magic.check(call(thrice, sums, out_specs=[spec]), TILE, verify=False)
+    report = pallas_magic.check(call(thrice, SUMS, out_specs=[spec]), TILE, verify=False)
     [diagnostic] = report.diagnostics
     effects = [label.span for label in diagnostic.labels if label.role == "effect"]
     assert len(effects) == 2
@@ -89,9 +89,8 @@ def test_errors_in_branches_and_loops_are_all_found() -> None:
         jax.lax.fori_loop(0, 4, body, 0)
 
     specs = [pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.VMEM)]
-    sums = jax.ShapeDtypeStruct((128,), jnp.float32)
     report = pallas_magic.check(
-        call(branches, sums, TILE, out_specs=specs, grid=(2,)), TILE, verify=False
+        call(branches, SUMS, TILE, out_specs=specs, grid=(2,)), TILE, verify=False
     )
     assert marked(report) == ["sums_ref[...]", "o_ref[0, 0]"]
 
@@ -104,9 +103,8 @@ def test_a_helper_called_twice_is_one_place() -> None:
         put(sums_ref, jnp.sum(x_ref[...], axis=0))
         put(sums_ref, jnp.max(x_ref[...], axis=0))
 
-    sums = jax.ShapeDtypeStruct((128,), jnp.float32)
     spec = pl.BlockSpec(memory_space=pltpu.SMEM)
-    report = pallas_magic.check(call(kernel, sums, out_specs=[spec]), TILE, verify=False)
+    report = pallas_magic.check(call(kernel, SUMS, out_specs=[spec]), TILE, verify=False)
     assert marked(report) == ["ref[...]"]
 
 
@@ -166,9 +164,8 @@ def test_several_targets_share_one_diagnostic() -> None:
     def kernel(x_ref: Any, sums_ref: Any) -> None:
         sums_ref[...] = jnp.sum(x_ref[...], axis=0)
 
-    sums = jax.ShapeDtypeStruct((128,), jnp.float32)
     spec = pl.BlockSpec(memory_space=pltpu.SMEM)
-    fn = call(kernel, sums, out_specs=[spec])
+    fn = call(kernel, SUMS, out_specs=[spec])
     report = pallas_magic.check(fn, TILE, target="tpu:v5e,v6e,gpu:h100", verify=False)
     [diagnostic] = report.diagnostics
     assert diagnostic.targets == ("tpu:v5e", "tpu:v6e")
@@ -203,10 +200,10 @@ def test_a_compiler_that_is_not_there_is_an_error_when_asked_for() -> None:
 
 
 def test_nothing_is_executed() -> None:
-    ran = []
+    ran: list[Any] = []
 
     def fn(x: Any) -> Any:
-        return jax.pure_callback(lambda value: ran.append(value) or value, TILE, x)
+        return jax.pure_callback(ran.append, TILE, x)
 
     assert pallas_magic.check(fn, TILE).notes == ("no Pallas call was made",)
     assert ran == []

@@ -125,7 +125,8 @@ class Recorder:
                 stack.enter_context(replaced_attribute(module, name, build))
             # Part of every cache key: what was traced before is traced again,
             # and what is traced now is found by nobody else.
-            stack.enter_context(set_xla_metadata(pallas_magic=next(_numbers)))
+            metadata: Any = set_xla_metadata
+            stack.enter_context(metadata(pallas_magic=next(_numbers)))
             yield
 
     def _recording_bind(self, primitive: Any) -> Callable[..., Any]:

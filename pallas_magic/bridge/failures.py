@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from typing import Any
 
@@ -33,9 +34,7 @@ class Found:
     more: bool = False
 
 
-def find_failures(
-    call: Call, lowered: Lowered, target: Target, objects: ObjectRecorder
-) -> Found:
+def find_failures(call: Call, lowered: Lowered, target: Target, objects: ObjectRecorder) -> Found:
     """Every independent failure of a call whose lowering raised ``lowered.error``."""
     first = lowered.error
     if first is None:
@@ -48,9 +47,7 @@ def find_failures(
     return Found(failures, recovered.more)
 
 
-def _recovered(
-    first: BaseException, call: Call, target: Target, kernel: Kernel
-) -> Recovered:
+def _recovered(first: BaseException, call: Call, target: Target, kernel: Kernel) -> Recovered:
     """What JAX raised first with all that is independent of it."""
     backend = backend_of(first)
     if backend is None or backend.is_late(first):
@@ -154,6 +151,7 @@ def call_site(call: Call) -> CallSite:
         kernel=_definition(recorded),
         kind="pallas_call" if call.is_pallas_call else "kernel",
         has_grid=bool(mapping is not None and mapping.grid),
+        applied=call.applied,
     )
 
 
@@ -167,7 +165,7 @@ def kernel_function(call: Call) -> Any:
         function = built.gpu.get("body")
     elif function is None and built.locals.get("meshes_and_fns"):
         function = built.locals["meshes_and_fns"][0][1]
-    while hasattr(function, "func"):
+    while isinstance(function, functools.partial):
         function = function.func
     return inspect.unwrap(function) if callable(function) else None
 

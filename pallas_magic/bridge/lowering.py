@@ -79,11 +79,28 @@ def scratch_function(call: Call, **changes: Any) -> Callable[..., Any]:
     return kernel
 
 
+def lowers_interpreted(call: Call) -> bool:
+    """Whether ``call`` lowers for this machine with ``interpret=True``."""
+    structs = _structs(call.avals)
+    try:
+        jax.jit(scratch_function(call, interpret=True)).trace(*structs).lower()
+    except Exception:
+        return False
+    return True
+
+
 def lower_or_raise(function: Callable[..., Any], avals: tuple[Any, ...], target: Target) -> Any:
     """Trace ``function`` and lower it for ``target``, with whole tracebacks."""
-    structs = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
+    structs = _structs(avals)
     with target_mesh(target), chip_queries_answered(target), whole_tracebacks():
         return jax.jit(function).trace(*structs).lower(lowering_platforms=(target.platform,))
+
+
+def _structs(avals: tuple[Any, ...]) -> list[Any]:
+    return [
+        jax.ShapeDtypeStruct(aval.shape, aval.dtype)  # type: ignore[no-untyped-call]
+        for aval in avals
+    ]
 
 
 def whole_tracebacks() -> AbstractContextManager[Any]:

@@ -53,7 +53,9 @@ def _parameter_names(call: Call) -> tuple[str, ...]:
         parameters = inspect.signature(built.gpu["body"]).parameters.values()
     except (TypeError, ValueError):
         return tuple(name or "" for name in names)
-    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    positional = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
     return (*positional, *[""] * len(names))
 
 

@@ -93,9 +93,7 @@ class Backend(Protocol):
         """Whether an error fed by a stand-in says nothing of its own."""
 
 
-def recover(
-    call: Call, target: Target, backend: Backend, limit_seconds: float = 30.0
-) -> Recovered:
+def recover(call: Call, target: Target, backend: Backend, limit_seconds: float = 30.0) -> Recovered:
     """All independent errors of one lowering."""
     journal = _Journal(backend)
     ending: Exception | None = None
@@ -206,19 +204,23 @@ def _function(frame: FrameType) -> str:
 def _equations(walker: str) -> tuple[Any, ...]:
     """The equations being lowered, outermost first."""
     found = []
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == walker and (equation := frame.f_locals.get("eqn")):
             found.append(equation)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return tuple(reversed(found))
 
 
 def _holds(values: list[Any], operands: tuple[Any, ...]) -> bool:
-    return any(value is operand or _same(value, operand) for operand in operands for value in values)
+    return any(
+        value is operand or _same(value, operand) for operand in operands for value in values
+    )
 
 
 def _same(left: Any, right: Any) -> bool:
+    if left is right:
+        return True
     return type(left) is type(right) and hasattr(left, "owner") and bool(left == right)
 
 

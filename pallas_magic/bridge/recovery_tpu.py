@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from jax._src.lib.mlir import ir
+from jax._src.lib.mlir import ir  # type: ignore[attr-defined]
 from jax._src.lib.mlir.dialects import arith, builtin
 from jax._src.pallas.mosaic import lowering
 
@@ -42,17 +42,22 @@ class TpuBackend:
         if isinstance(kind, ir.VectorType):
             element = ir.VectorType(kind).element_type
             zero = ir.DenseElementsAttr.get_splat(kind, _zero(element))
-            return arith.constant(kind, zero)
+            return _constant(kind, zero)
         if isinstance(kind, (ir.IntegerType, ir.FloatType, ir.IndexType)):
-            return arith.constant(kind, _zero(kind))
+            return _constant(kind, _zero(kind))
         return builtin.unrealized_conversion_cast([kind], [])
 
     def poison(self, context: Any) -> Any:
         kind = ir.IntegerType.get_signless(32)
-        return arith.constant(kind, _zero(kind))
+        return _constant(kind, _zero(kind))
 
     def is_follower(self, context: Any, primitive: Any) -> bool:
         return False
+
+
+def _constant(kind: Any, value: Any) -> Any:
+    # The stubs describe the generated builder, JAX ships one that takes (type, value).
+    return arith.constant(kind, value)  # type: ignore[call-arg]
 
 
 def _zero(kind: Any) -> Any:

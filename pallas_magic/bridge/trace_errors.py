@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterator
 from types import TracebackType
@@ -36,11 +37,12 @@ def trace_failure(error: BaseException, target: Target) -> Failure | None:
     return Failure(
         target=target,
         stage="trace",
-        kernel=inner.f_locals.get("name") or getattr(function, "__name__", "kernel"),
+        kernel=str(inner.f_locals.get("name") or getattr(function, "__name__", "kernel")),
         call=CallSite(
             build=applied,
             kernel=definition_of(code) if code is not None else None,
             kind=_kind(steps[position]) or "",
+            applied=applied,
         ),
         raised_in=f"{last.f_globals.get('__name__', '')}.{last.f_code.co_name}",
         error_type=type(error).__name__,
@@ -86,6 +88,6 @@ def _kernel_function(names: dict[str, Any]) -> Any:
     function = names.get("kernel")
     if function is None and names.get("meshes_and_fns"):
         function = names["meshes_and_fns"][0][1]
-    while hasattr(function, "func"):
+    while isinstance(function, functools.partial):
         function = function.func
     return inspect.unwrap(function) if callable(function) else None

@@ -31,9 +31,7 @@ def interpreted_where_needed(on_interpret: Callable[[], None]) -> Iterator[None]
             entry = mlir._lowerings[primitive]
             rule = _with_fallback(entry.rule, on_interpret)
             stack.enter_context(
-                replaced_item(
-                    mlir._lowerings, primitive, dataclasses.replace(entry, rule=rule)
-                )
+                replaced_item(mlir._lowerings, primitive, dataclasses.replace(entry, rule=rule))
             )
         yield
 
@@ -63,7 +61,8 @@ def _platform_name(backend: str) -> str:
 def _interpreted(
     original: Callable[..., Any], context: Any, operands: tuple[Any, ...], params: dict[str, Any]
 ) -> Any:
-    if params.get("input_output_aliases") and "meshes" in params and _interprets_core_map_to_zeros():
+    is_core_map = "meshes" in params and params.get("input_output_aliases")
+    if is_core_map and _interprets_core_map_to_zeros():
         raise StopCell(f"JAX {jax.__version__} interprets `core_map` to zeros: there is no value")
     try:
         return original(context, *operands, **{**params, "interpret": True})
@@ -81,4 +80,4 @@ def gpu_interpret_params() -> Any:
 
 def _interprets_core_map_to_zeros() -> bool:
     """Measured: 0.10.2 does, also without us; 0.11.2 and 0.12.0.1 do not."""
-    return jax.__version_info__ < (0, 11)
+    return bool(jax.__version_info__ < (0, 11))

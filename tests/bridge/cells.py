@@ -17,7 +17,7 @@ from pallas_magic.source.edits import span_text
 
 _numbers = itertools.count(1)
 
-NAMES = {"jax": jax, "jnp": jnp, "pl": pl, "pltpu": pltpu}
+NAMES: dict[str, Any] = {"jax": jax, "jnp": jnp, "pl": pl, "pltpu": pltpu}
 
 BAD_KERNEL = """\
 def column_sums(x_ref, sums_ref):
@@ -42,7 +42,12 @@ class Cell:
     """One executed text with its watch, its names and what it raised."""
 
     def __init__(
-        self, code: str, names: dict[str, Any] | None = None, *, library: Library | None = None, **watch: Any
+        self,
+        code: str,
+        names: dict[str, Any] | None = None,
+        *,
+        library: Library | None = None,
+        **watch: Any,
     ) -> None:
         self.key = f"In[{next(_numbers)}]"
         filename = f"<cell {self.key}>"

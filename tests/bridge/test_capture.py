@@ -39,7 +39,9 @@ def test_a_call_is_checked_once(use: str) -> None:
     assert lowered(cell.report()) == [("double", "ok")]
 
 
-@pytest.mark.parametrize("mode", ["True", "pltpu.InterpretParams()", "jax.default_backend() != 'tpu'"])
+@pytest.mark.parametrize(
+    "mode", ["True", "pltpu.InterpretParams()", "jax.default_backend() != 'tpu'"]
+)
 def test_a_call_that_asks_for_interpret_mode_is_checked(mode: str) -> None:
     code = BAD_KERNEL.replace("    column_sums,\n", f"    column_sums, interpret={mode},\n")
     cell = Cell(code + X + "total = float(sums(x).sum())")
@@ -48,10 +50,14 @@ def test_a_call_that_asks_for_interpret_mode_is_checked(mode: str) -> None:
 
 
 def test_a_custom_vjp_is_checked_where_it_is_differentiated() -> None:
-    code = GOOD_KERNEL + X + (
-        "f = jax.custom_vjp(twice)\n"
-        "f.defvjp(lambda x: (twice(x), None), lambda _, g: (g * 2,))\n"
-        "g = jax.grad(lambda x: f(x).sum())(x)\n"
+    code = (
+        GOOD_KERNEL
+        + X
+        + (
+            "f = jax.custom_vjp(twice)\n"
+            "f.defvjp(lambda x: (twice(x), None), lambda _, g: (g * 2,))\n"
+            "g = jax.grad(lambda x: f(x).sum())(x)\n"
+        )
     )
     cell = Cell(code)
     assert cell.raised is None
@@ -99,15 +105,19 @@ def test_afterwards_jax_is_what_it_was() -> None:
             id(lowering._uncacheable_primitives),
             vars(pallas_call.pallas_call_p).get("bind"),
             vars(mpmd.mpmd_map_p).get("bind"),
-            pallas_call._pallas_call,
-            mpmd._mpmd_map,
+            vars(pallas_call)["_pallas_call"],
+            vars(mpmd)["_mpmd_map"],
             core.BlockSpec.__init__,
             core.MemoryRef.__init__,
             dict(tpu_info.registry),
         ]
 
     before = tables()
-    for code in (BAD_KERNEL + X + "sums(x)", BAD_KERNEL + X + "sums(x); 1 / 0", GOOD_KERNEL + X + "twice(x)"):
+    for code in (
+        BAD_KERNEL + X + "sums(x)",
+        BAD_KERNEL + X + "sums(x); 1 / 0",
+        GOOD_KERNEL + X + "twice(x)",
+    ):
         Cell(code).report()
         assert tables() == before
 
