@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from pallas_magic.bridge.dataflow import flows
@@ -13,7 +14,7 @@ from pallas_magic.bridge.kernels import (
     is_variable,
     operand_pairs,
 )
-from pallas_magic.failure import VectorAccess, WarpRegion
+from pallas_magic.failure import Access, VectorAccess, WarpRegion
 
 
 def warp_region(path: tuple[Any, ...], kernel: Kernel) -> WarpRegion | None:
@@ -23,15 +24,20 @@ def warp_region(path: tuple[Any, ...], kernel: Kernel) -> WarpRegion | None:
         return None
     places = equation_places(path[: depth + 1])
     region, failing = path[depth], path[-1]
-    accesses = [
-        access
-        for inner in inner_jaxprs(region)
-        for access in _connected(region, inner, failing, kernel)
-    ]
+    vectors = _vectors(region, kernel)
+    connected: set[int] = set()
+    for inner in inner_jaxprs(region):
+        connected |= _connected(region, inner, failing, vectors)
+    accesses = {
+        identity: VectorAccess(kernel.ref_of[identity], vector.access)
+        for identity, vector in vectors.items()
+    }
+    mine = [access for identity, access in accesses.items() if identity in connected]
     return WarpRegion(
         places[-1] if places else None,
-        loads=tuple(one for one in accesses if one.access.kind == "load"),
-        stores=tuple(one for one in accesses if one.access.kind == "store"),
+        loads=tuple(one for one in mine if one.access.kind == "load"),
+        stores=tuple(one for one in mine if one.access.kind == "store"),
+        vectors=tuple(accesses.values()),
     )
 
 
@@ -40,31 +46,37 @@ def is_vector(variable: Any) -> bool:
     return not hasattr(variable.aval, "inner_aval") and bool(getattr(variable.aval, "shape", ()))
 
 
-def _connected(region: Any, inner: Any, failing: Any, kernel: Kernel) -> list[VectorAccess]:
-    """The vector stores that ``failing`` is or flows into, and the loads that flow into those.
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Vector:
+    """An equation of a region that loads or stores a vector."""
 
-    Where it flows into none, the load that it is.
-    """
-    inside = [
-        path[-1]
-        for path in kernel.path_of.values()
-        if any(equation is region for equation in path[:-1])
-    ]
-    vectors = {
-        id(equation): access
-        for equation in inside
-        if (access := kernel.access_of.get(id(equation))) is not None and access.shape
-    }
-    loads = [e for e in inside if id(e) in vectors and vectors[id(e)].kind == "load"]
+    equation: Any
+    access: Access
+
+
+def _vectors(region: Any, kernel: Kernel) -> dict[int, _Vector]:
+    """The vector accesses of a region by the identity of their equation."""
+    found = {}
+    for path in kernel.path_of.values():
+        access = kernel.access_of.get(id(path[-1]))
+        inside = any(equation is region for equation in path[:-1])
+        if inside and access is not None and access.shape:
+            found[id(path[-1])] = _Vector(path[-1], access)
+    return found
+
+
+def _connected(region: Any, inner: Any, failing: Any, vectors: dict[int, _Vector]) -> set[int]:
+    """The accesses that ``failing`` belongs to: what flows into it, and what it flows into."""
+    loads = [one.equation for one in vectors.values() if one.access.kind == "load"]
     captured = _captured(region, inner) if failing is region else ()
     taken = flows(inner, (*loads, failing), captured, is_vector)
     wanted = {id(variable) for variable in captured} | {id(failing)}
-    found = {id(failing)} & vectors.keys()
-    for identity, access in vectors.items():
+    found = {id(failing), *taken.get(id(failing), ())}
+    for identity, vector in vectors.items():
         flowing = taken.get(identity, frozenset())
-        if access.kind == "store" and (identity in wanted or flowing & wanted):
-            found |= {identity, *flowing} & vectors.keys()
-    return [VectorAccess(kernel.ref_of[one], vectors[one]) for one in vectors if one in found]
+        if vector.access.kind == "store" and (identity in wanted or flowing & wanted):
+            found |= {identity, *flowing}
+    return found & vectors.keys()
 
 
 def _captured(region: Any, inner: Any) -> tuple[Any, ...]:
