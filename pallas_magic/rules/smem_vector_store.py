@@ -73,16 +73,15 @@ Arrays go to VMEM; SMEM is for scalars and PRNG keys. A function that builds
 every spec can hold to that:
 
 ```python
-def spec_for(shape, block=None, index_map=None):
-    scalars = all(size == 1 for size in shape)
-    space = pltpu.SMEM if scalars else pltpu.VMEM
+def spec_for(array, block=None, index_map=None):
+    space = pltpu.SMEM if array.size == 1 else pltpu.VMEM
     return pl.BlockSpec(block, index_map, memory_space=space)
 ```
 
 and one line before a call checks specs that come from elsewhere:
 
 ```python
-assert not [x.shape for s, x in zip(specs, arrays) if s.memory_space == pltpu.SMEM and x.size > 1]
+assert all((s.memory_space == pltpu.SMEM) == (x.size == 1) for s, x in zip(specs, arrays))
 ```
 
 ## References
