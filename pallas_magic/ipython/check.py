@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import sys
 from typing import TYPE_CHECKING
 
+from pallas_magic.ipython.late import PALLAS, AfterImport
 from pallas_magic.ipython.tracebacks import pallas_error
 from pallas_magic.report import Fix, Proof, Report
 from pallas_magic.stopping import StopCell
 
 if TYPE_CHECKING:
     from pallas_magic.engine import Watch
+    from pallas_magic.ipython.fault import Faults
     from pallas_magic.ipython.options import CheckOptions
     from pallas_magic.source.document import Library
 
-_INTERPRETED = "The values of this cell come from interpret mode."
 _NOT_PROVED = "not proved: `--no-verify`"
 
 
@@ -33,17 +34,28 @@ class Check:
     ended the user's code.
     """
 
-    def __init__(self, options: CheckOptions, library: Library) -> None:
+    def __init__(self, options: CheckOptions, library: Library, faults: Faults) -> None:
         from pallas_magic.engine import Watch
 
         self.options = options
         self.watch: Watch = Watch(target=options.target, library=library, run=options.run)
-        self.watch.__enter__()
-        self._open = True
         self.explained = False
+        self._faults = faults
+        self._open = False
+        self._waiting = AfterImport(PALLAS, self._enter)
+        if PALLAS in sys.modules:
+            self._enter()
+        else:
+            self._waiting.install()
+
+    def _enter(self) -> None:
+        with self._faults.kept("starting the check"):
+            self.watch.__enter__()
+            self._open = True
 
     def close(self, error: BaseException | None = None) -> None:
         """Take the watch off JAX; ``error`` is what ended the user's code. May be called again."""
+        self._waiting.remove()
         if self._open:
             self._open = False
             traceback = error.__traceback__ if error is not None else None
@@ -57,19 +69,13 @@ class Check:
         if isinstance(error, Exception) and pallas_error(error) is error:
             self.explained = self.watch.blame(error)
         report = self.watch.report()
-        report = dataclasses.replace(report, notes=(*report.notes, *self._notes(report)))
+        if self.watch.stop_reason:
+            report = dataclasses.replace(report, notes=(*report.notes, self.watch.stop_reason))
         return report if self.options.verify else unproved(report, _NOT_PROVED)
 
     def proved(self, report: Report) -> Report:
         """``report`` with its fixes proved; can take seconds."""
         return dataclasses.replace(self.watch.prove(), notes=report.notes)
-
-    def _notes(self, report: Report) -> Iterator[str]:
-        if self.watch.stop_reason:
-            reason = self.watch.stop_reason.rstrip(".")
-            yield f"{reason[:1].upper()}{reason[1:]}."
-        if self.watch.interpreted and not report.ok:
-            yield _INTERPRETED
 
 
 def stops_cell(error: BaseException | None) -> bool:
@@ -89,5 +95,4 @@ def unproved(report: Report, why: str) -> Report:
 def _settled(fix: Fix, why: str) -> Fix:
     if fix.proof is not None:
         return fix
-    applicability = "unsafe" if fix.applicability == "safe" else fix.applicability
-    return dataclasses.replace(fix, applicability=applicability, proof=Proof(why=why))
+    return dataclasses.replace(fix, applicability="display", proof=Proof(why=why))

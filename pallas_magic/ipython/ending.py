@@ -27,7 +27,9 @@ def end_checked_cell(host: Host, frame: Frame, check: Check, result: Any) -> Non
     card = host.display.card(here)
     try:
         with interruptible():
-            report = host.show_and_prove(check.report(error), check.proved, card)
+            report = check.report(error)
+            if not _says_nothing(report, check, error):
+                report = host.show_and_prove(report, check.proved, card)
     except KeyboardInterrupt:
         host.show_deferred(frame)
         host.end_failed(result, KeyboardInterrupt("the check was interrupted"))
@@ -92,6 +94,12 @@ def _settle(
     else:
         original = error if isinstance(error, Exception) else None
         host.end_failed(result, failure(report, host.display.in_terminal, also), original)
+
+
+def _says_nothing(report: Report, check: Check, error: BaseException | None) -> bool:
+    """Whether the cell ended with an error of its own before it came to a kernel."""
+    own = isinstance(error, Exception) and not check.explained
+    return own and not report.kernels and not report.diagnostics
 
 
 def _insert(host: Host, report: Report, wanted: int | str, here: str) -> str:

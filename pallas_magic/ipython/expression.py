@@ -55,7 +55,7 @@ def check_expression(
 
 def _start(host: Host, options: CheckOptions) -> Check | None:
     with host.faults.kept("starting the check"):
-        return Check(options, host.session.library)
+        return Check(options, host.session.library, host.faults)
     return None
 
 

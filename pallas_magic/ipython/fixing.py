@@ -35,7 +35,8 @@ def fixed_cell(report: Report, wanted: int | str, key: str) -> FixedCell:
     """
     fix = _all(report) if wanted == ALL else _one(report, int(wanted))
     if fix.applicability == "display":
-        raise NoFix(f"{fix.name} is a suggestion without an edit")
+        why = "was not proved" if fix.edits else "is a suggestion without an edit"
+        raise NoFix(f"{fix.name} {why}")
     elsewhere = sorted({edit.span.source for edit in fix.edits} - {key})
     if elsewhere:
         labels = " and ".join(report.sources[source].label for source in elsewhere)

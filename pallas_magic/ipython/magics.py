@@ -46,7 +46,7 @@ class PallasMagics:
         if frame is None or self._host.session.checked_frame() is not None:
             return
         with self._host.faults.kept("starting the check"):
-            frame.check = Check(options, self._host.session.library)
+            frame.check = Check(options, self._host.session.library, self._host.faults)
 
     def pallas_failure(self, line: str) -> None:
         """Print the last failure of pallas_magic itself, to be copied into a bug report."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+from argparse import ArgumentTypeError
 
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
@@ -77,7 +78,7 @@ def _parser() -> MagicArgumentParser:
         metavar="N",
         nargs="?",
         const=ALL,
-        type=int,
+        type=_fix_number,
         help="put fix N, or all fixes, into the cell: it runs once, as it stands, ends ok and "
         "is replaced by the mended cell, to be run again",
     )
@@ -88,6 +89,12 @@ def _parser() -> MagicArgumentParser:
     )
     parser.add_argument("--no-verify", action="store_true", help="show fixes without proving them")
     return parser
+
+
+def _fix_number(text: str) -> int | str:
+    if text != ALL and not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is not the number of a fix")
+    return text if text == ALL else int(text)
 
 
 def split_options(line: str) -> tuple[str, str]:

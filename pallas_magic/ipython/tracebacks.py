@@ -63,11 +63,14 @@ def _is_pallas(filename: str) -> bool:
 
 
 def cut_traceback(shell: Any, error: BaseException) -> list[str]:
-    """``error``'s traceback as IPython would show it, with only the user's frames."""
+    """``error``'s traceback as IPython would show it, with only the user's frames.
+
+    Empty where there is nothing to cut.
+    """
     kept = _user_frames(error.__traceback__)
-    if kept is None:
-        return []
     formatter = shell.InteractiveTB
+    if kept is None or formatter.mode == "Minimal":
+        return []
     with _without_jax_cause(error), _kept_traceback(formatter):
         lines = formatter.structured_traceback(type(error), error, kept, tb_offset=0)
     return [*lines, f"\nCut to your own lines; {WHOLE}"]
