@@ -47,8 +47,21 @@ class NotebookPage:
         """Wait until the kernel has answered and is idle."""
         self.page.wait_for_function(f"() => {PANEL}.sessionContext.session?.kernel?.status==='idle'")
 
+    def open_beside(self, name: str) -> None:
+        """Open another notebook at the side, in JupyterLab; it is the current one then."""
+        self.page.evaluate(
+            """path => window.jupyterapp.commands.execute('docmanager:open',
+                {path, options: {mode: 'split-right'}})""",
+            name,
+        )
+        self.page.wait_for_function(
+            f"name => {PANEL}.context?.path === name && {PANEL}.context.isReady", arg=name
+        )
+
     def cell(self, index: int) -> Locator:
-        return self.page.locator(f'.jp-Notebook .jp-Cell[data-windowed-list-index="{index}"]')
+        """A cell of the current notebook."""
+        panel = self.page.evaluate(f"() => {PANEL}.id")
+        return self.page.locator(f'[id="{panel}"] [data-windowed-list-index="{index}"]')
 
     def editor(self, index: int) -> Locator:
         return self.cell(index).locator(".cm-content")
@@ -61,8 +74,14 @@ class NotebookPage:
         """A button of the card under a cell, by what a screen reader calls it."""
         return self.card(index).get_by_role("button", name=name)
 
-    def cell_text(self, index: int) -> str:
-        text: str = self._at(index, f"{CELL}.model.sharedModel.getSource()")
+    def cell_text(self, index: int, name: str | None = None) -> str:
+        """The text of a cell, of the current notebook or of another that is open."""
+        text: str = self.page.evaluate(
+            f"""([index, name]) => Array.from(window.jupyterapp.shell.widgets('main'))
+                .find(panel => name ? panel.context?.path === name : panel === {PANEL})
+                .content.widgets[index].model.sharedModel.getSource()""",
+            [index, name],
+        )
         return text
 
     def set_cell_text(self, index: int, text: str) -> None:
@@ -120,7 +139,7 @@ class NotebookPage:
             "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", name
         )
         dark = "false" if name.endswith("Dark") else "true"
-        self.page.wait_for_selector(f'body[data-jp-theme-light="{dark}"]')
+        self.page.wait_for_selector(f'body[data-jp-theme-light="{dark}"]', state="attached")
 
     def screenshot(self, name: str, locator: Locator | None = None) -> None:
         """A picture in ``PALLAS_MAGIC_SCREENSHOTS``; nothing where that is not set."""
