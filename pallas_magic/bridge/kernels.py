@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -45,10 +45,12 @@ class Kernel:
         return self.accesses.get(id(ref), ())
 
 
-def read_kernel(jaxpr: Any, refs: tuple[Ref, ...]) -> Kernel:
-    """Read ``jaxpr``, whose first input variables are ``refs`` in order."""
+def read_kernel(
+    jaxpr: Any, refs: tuple[Ref, ...], variables: Sequence[Any] | None = None
+) -> Kernel:
+    """Read ``jaxpr``, whose first input variables, or ``variables``, are ``refs`` in order."""
     reader = _Reader(refs)
-    known = dict(zip(jaxpr.invars, refs, strict=False))
+    known = dict(zip(jaxpr.invars if variables is None else variables, refs, strict=False))
     reader.walk(jaxpr, known, ())
     return reader.result()
 

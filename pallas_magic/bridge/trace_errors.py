@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
+from pallas_magic.bridge.captured import trace_failure_place
 from pallas_magic.bridge.frames import definition_of, is_user_frame, place_of
 from pallas_magic.failure import CallSite, Failure
 from pallas_magic.source.document import Place
@@ -34,7 +36,7 @@ def trace_failure(error: BaseException, target: Target) -> Failure | None:
     function = _kernel_function(inner.f_locals)
     code = getattr(function, "__code__", None)
     last = steps[-1].tb_frame
-    return Failure(
+    failure = Failure(
         target=target,
         stage="trace",
         kernel=str(inner.f_locals.get("name") or getattr(function, "__name__", "kernel")),
@@ -50,6 +52,11 @@ def trace_failure(error: BaseException, target: Target) -> Failure | None:
         place=places[-1] if places else applied,
         stack=tuple(places[:-1]),
     )
+    use = trace_failure_place(error)
+    if use is None:
+        return failure
+    told = {field.name: getattr(use, field.name) for field in dataclasses.fields(use)}
+    return dataclasses.replace(failure, **told)
 
 
 def is_users_own(error: BaseException) -> bool:

@@ -14,7 +14,8 @@ from pallas_magic.bridge.kernels import (
     is_variable,
     operand_pairs,
 )
-from pallas_magic.failure import Access, VectorAccess, WarpRegion
+from pallas_magic.failure import VectorAccess, WarpRegion
+from pallas_magic.source.document import Place
 
 
 def warp_region(path: tuple[Any, ...], kernel: Kernel) -> WarpRegion | None:
@@ -24,21 +25,20 @@ def warp_region(path: tuple[Any, ...], kernel: Kernel) -> WarpRegion | None:
         return None
     places = equation_places(path[: depth + 1])
     region, failing = path[depth], path[-1]
-    vectors = _vectors(region, kernel)
-    connected: set[int] = set()
+    vectors = _vectors(kernel, region)
+    mine: set[int] = set()
     for inner in inner_jaxprs(region):
-        connected |= _connected(region, inner, failing, vectors)
-    accesses = {
-        identity: VectorAccess(kernel.ref_of[identity], vector.access)
-        for identity, vector in vectors.items()
-    }
-    mine = [access for identity, access in accesses.items() if identity in connected]
-    return WarpRegion(
-        places[-1] if places else None,
-        loads=tuple(one for one in mine if one.access.kind == "load"),
-        stores=tuple(one for one in mine if one.access.kind == "store"),
-        vectors=tuple(accesses.values()),
-    )
+        captured = _captured(region, inner) if failing is region else ()
+        mine |= _connected(inner, (failing,), captured, vectors)
+    return _region(places[-1] if places else None, vectors, mine)
+
+
+def captured_region(
+    place: Place | None, jaxpr: Any, captured: tuple[Any, ...], kernel: Kernel
+) -> WarpRegion:
+    """The region that ``jaxpr`` is all of, with the accesses that ``captured`` flows into."""
+    vectors = _vectors(kernel, None)
+    return _region(place, vectors, _connected(jaxpr, (), captured, vectors))
 
 
 def is_vector(variable: Any) -> bool:
@@ -48,33 +48,45 @@ def is_vector(variable: Any) -> bool:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Vector:
-    """An equation of a region that loads or stores a vector."""
+    """An equation that loads or stores a vector."""
 
     equation: Any
-    access: Access
+    told: VectorAccess
 
 
-def _vectors(region: Any, kernel: Kernel) -> dict[int, _Vector]:
-    """The vector accesses of a region by the identity of their equation."""
+def _vectors(kernel: Kernel, region: Any) -> dict[int, _Vector]:
+    """The vector accesses by the identity of their equation, all or those of a region."""
     found = {}
     for path in kernel.path_of.values():
         access = kernel.access_of.get(id(path[-1]))
-        inside = any(equation is region for equation in path[:-1])
+        inside = region is None or any(equation is region for equation in path[:-1])
         if inside and access is not None and access.shape:
-            found[id(path[-1])] = _Vector(path[-1], access)
+            told = VectorAccess(kernel.ref_of[id(path[-1])], access)
+            found[id(path[-1])] = _Vector(path[-1], told)
     return found
 
 
-def _connected(region: Any, inner: Any, failing: Any, vectors: dict[int, _Vector]) -> set[int]:
-    """The accesses that ``failing`` belongs to: what flows into it, and what it flows into."""
-    loads = [one.equation for one in vectors.values() if one.access.kind == "load"]
-    captured = _captured(region, inner) if failing is region else ()
-    taken = flows(inner, (*loads, failing), captured, is_vector)
-    wanted = {id(variable) for variable in captured} | {id(failing)}
-    found = {id(failing), *taken.get(id(failing), ())}
+def _region(place: Place | None, vectors: dict[int, _Vector], mine: set[int]) -> WarpRegion:
+    told = [vector.told for identity, vector in vectors.items() if identity in mine]
+    return WarpRegion(
+        place,
+        loads=tuple(one for one in told if one.access.kind == "load"),
+        stores=tuple(one for one in told if one.access.kind == "store"),
+        vectors=tuple(vector.told for vector in vectors.values()),
+    )
+
+
+def _connected(
+    jaxpr: Any, failing: tuple[Any, ...], captured: tuple[Any, ...], vectors: dict[int, _Vector]
+) -> set[int]:
+    """The accesses that a failure belongs to: what flows into it, and what it flows into."""
+    loads = [one.equation for one in vectors.values() if one.told.access.kind == "load"]
+    taken = flows(jaxpr, (*loads, *failing), captured, is_vector)
+    wanted = {id(one) for one in (*failing, *captured)}
+    found = {*wanted, *(source for one in failing for source in taken.get(id(one), ()))}
     for identity, vector in vectors.items():
         flowing = taken.get(identity, frozenset())
-        if vector.access.kind == "store" and (identity in wanted or flowing & wanted):
+        if vector.told.access.kind == "store" and (identity in wanted or flowing & wanted):
             found |= {identity, *flowing}
     return found & vectors.keys()
 

@@ -1,0 +1,1 @@
+"""What the rules of warp-level regions share: one diagnosis a statement, and the rewrites."""
