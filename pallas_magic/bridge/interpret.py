@@ -135,7 +135,12 @@ def _check_equation(equation: Any) -> None:
     if _is_remote(equation):
         raise NotInterpretable("it copies to another device")
     if name == "core_map":
-        raise NotInterpretable("this JAX cannot interpret a `core_map`")
+        raise NotInterpretable(f"JAX {jax.__version__} cannot interpret {_region(equation)}")
+
+
+def _region(equation: Any) -> str:
+    is_warp = type(equation.params.get("mesh")).__name__ == "WarpMesh"
+    return "a warp-level region" if is_warp else "a `core_map`"
 
 
 def _is_remote(equation: Any) -> bool:

@@ -13,7 +13,6 @@ from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.frames import place_of
 from pallas_magic.bridge.objects import BuiltObject, ObjectRecorder
 from pallas_magic.bridge.retrace import Parts
-from pallas_magic.prove.specs import is_spec
 from pallas_magic.source.document import Place
 
 Kind = Literal["spec", "grid spec", "call"]
@@ -24,7 +23,8 @@ class Root:
     """One recorded object, the expression that built it and the names it saw.
 
     ``known`` are the values of a call's or grid spec's keywords by name,
-    ``parameters`` the names of its positional arguments.
+    ``defaults`` those it has where they are not given, ``parameters`` the names
+    of its positional arguments.
     """
 
     kind: Kind
@@ -33,6 +33,7 @@ class Root:
     names: Mapping[str, Any]
     parameters: tuple[str, ...] = ()
     known: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def roots_of(call: Call, parts: Parts, objects: ObjectRecorder) -> tuple[Root, ...]:
@@ -41,6 +42,11 @@ def roots_of(call: Call, parts: Parts, objects: ObjectRecorder) -> tuple[Root, .
     found.append(_grid_root(call, parts, objects))
     found.append(_gpu_root(call, parts, objects))
     return tuple(root for root in found if root is not None)
+
+
+def is_spec(value: Any) -> bool:
+    """Whether ``value`` is a BlockSpec or a scratch shape, as far as its fields tell."""
+    return hasattr(value, "memory_space") and dataclasses.is_dataclass(value)
 
 
 def spec_values(parts: Parts) -> Iterator[Any]:
@@ -72,17 +78,19 @@ def _grid_root(call: Call, parts: Parts, objects: ObjectRecorder) -> Root | None
     recorded = call.recorded().built
     site = recorded.site if recorded is not None else None
     direct = [b for b in made if site and place_of(b.code, b.last_instruction) == site.place]
+    signature = inspect.signature(type(parts.grid_spec)).parameters
     names = ("grid", "in_specs", "out_specs", "scratch_shapes")
     known = {name: getattr(parts.grid_spec, name) for name in names}
+    defaults = {name: signature[name].default for name in names}
     if direct:
-        more = {"scratch_shapes": parts.scratch, "out_shape": parts.out_shape}
-        more["compiler_params"] = parts.compiler_params
-        known |= more
-        return _root("call", direct[-1], parameters=("kernel", "out_shape"), known=known)
+        known |= {"scratch_shapes": parts.scratch, "out_shape": parts.out_shape}
+        known["compiler_params"] = parts.compiler_params
+        first_two = ("kernel", "out_shape")
+        return _root("call", direct[-1], parameters=first_two, known=known, defaults=defaults)
     if not made:
         return None
-    parameters = tuple(inspect.signature(type(parts.grid_spec)).parameters)
-    return _root("grid spec", made[-1], parameters=parameters, known=known)
+    parameters = tuple(signature)
+    return _root("grid spec", made[-1], parameters=parameters, known=known, defaults=defaults)
 
 
 def _same_grid_spec(value: Any, grid_spec: Any) -> bool:

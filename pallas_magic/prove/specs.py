@@ -16,6 +16,7 @@ from typing import Any
 
 from pallas_magic.prove.alignment import Alignment
 from pallas_magic.prove.evaluate import evaluate
+from pallas_magic.prove.roots import Root, is_spec
 from pallas_magic.prove.unprovable import NotProvable
 
 _UNKNOWN = object()
@@ -95,11 +96,6 @@ class Rebuilder:
         return evaluate(new, self.names, self.filename)
 
 
-def is_spec(value: Any) -> bool:
-    """Whether ``value`` is a BlockSpec or a scratch shape, as far as its fields tell."""
-    return hasattr(value, "memory_space") and dataclasses.is_dataclass(value)
-
-
 def _arguments(call: ast.Call, parameters: list[str]) -> dict[str, ast.expr]:
     if any(isinstance(argument, ast.Starred) for argument in call.args) or any(
         keyword.arg is None for keyword in call.keywords
@@ -112,23 +108,17 @@ def _arguments(call: ast.Call, parameters: list[str]) -> dict[str, ast.expr]:
 
 
 def changed_keywords(
-    rebuilder: Rebuilder,
-    old: ast.Call,
-    new: ast.Call,
-    parameters: list[str],
-    known: Mapping[str, Any],
+    rebuilder: Rebuilder, old: ast.Call, new: ast.Call, root: Root
 ) -> dict[str, Any]:
-    """The changed keywords of ``pl.pallas_call(...)``, ``pl.GridSpec(...)`` or the like.
-
-    ``known`` has the recorded value of each keyword that may change.
-    """
+    """The changed keywords of ``pl.pallas_call(...)``, ``pl.GridSpec(...)`` or the like."""
     if not rebuilder.alignment.same(old.func, new.func):
         raise NotProvable(f"`{ast.unparse(new.func)}` is another function")
     changes = {}
-    for name, (before, after) in rebuilder.changed(old, new, parameters).items():
-        if name not in known or after is None:
+    for name, (before, after) in rebuilder.changed(old, new, list(root.parameters)).items():
+        if name not in (root.known if after is not None else root.defaults):
             raise NotProvable(f"`{name}=` of `{ast.unparse(new.func)}` changes")
-        changes[name] = rebuilder.value(before, after, known[name] if before else _UNKNOWN)
+        known = root.known[name] if before is not None else _UNKNOWN
+        changes[name] = rebuilder.value(before, after, known) if after else root.defaults[name]
     return changes
 
 

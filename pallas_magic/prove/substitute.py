@@ -15,8 +15,8 @@ from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.retrace import NotRetraceable, Parts, parts_of
 from pallas_magic.prove.alignment import Alignment, Pair, definition_parts, first_line, position
 from pallas_magic.prove.functions import Substitution
-from pallas_magic.prove.roots import Root, roots_of
-from pallas_magic.prove.specs import Rebuilder, changed_grid_spec, changed_keywords, is_spec
+from pallas_magic.prove.roots import Root, is_spec, roots_of
+from pallas_magic.prove.specs import Rebuilder, changed_grid_spec, changed_keywords
 from pallas_magic.prove.texts import EditedText
 from pallas_magic.prove.unprovable import NotProvable
 from pallas_magic.report import TextEdit
@@ -109,7 +109,7 @@ def _with_roots(
         if root.kind == "spec":
             exchanged[id(root.value)] = rebuilder.spec(old, new, root.value)
             continue
-        changes = changed_keywords(rebuilder, old, new, list(root.parameters), root.known)
+        changes = changed_keywords(rebuilder, old, new, root)
         parts = _with_keywords(parts, root, changes)
     return _with_specs(parts, exchanged)
 

@@ -63,7 +63,7 @@ LAYOUTS = (
     ),
     Layout(
         "a closure",
-        f"""\
+        """\
 def make(scale):
     shift = scale + 1
     def total(x_ref, o_ref):
@@ -125,7 +125,7 @@ def total(x_ref, o_ref):
     ),
     Layout(
         "a method",
-        f"""\
+        """\
 class Sum:
     scale = 2.0
 
@@ -157,15 +157,13 @@ class Sum:
         "more lines than before",
         f"def total(x_ref, o_ref):\n    {STORE}\n" + entry("total"),
         STORE,
-        "\n    ".join(["for row in range(1):", "    o_ref[row, 0] = jnp.sum(x_ref[...])"]),
+        "for row in range(1):\n        o_ref[row, 0] = jnp.sum(x_ref[...])",
     ),
     Layout(
         "a new function within",
         f"def total(x_ref, o_ref):\n    {STORE}\n" + entry("total"),
         STORE,
-        "\n    ".join(
-            ["@pl.when(True)", "def _():", "    o_ref[0, 0] = jnp.sum(x_ref[...])"],
-        ),
+        "@pl.when(True)\n    def _():\n        o_ref[0, 0] = jnp.sum(x_ref[...])",
     ),
     Layout(
         "a name of JAX's imported for it",
@@ -185,7 +183,9 @@ class Sum:
     Layout(
         "vmap of jit around",
         f"def total(x_ref, o_ref):\n    {STORE}\n"
-        + entry("total", "jax.vmap(jax.jit(entry), in_axes=1)", "").replace("8, 128), jnp", "8, 1, 128), jnp"),
+        + entry("total", "jax.vmap(jax.jit(entry), in_axes=1)", "").replace(
+            "8, 128), jnp", "8, 1, 128), jnp"
+        ),
     ),
 )
 
@@ -209,13 +209,17 @@ def test_edits_in_two_cells() -> None:
     notebook = Notebook()
     notebook.run(f"def total(x_ref, o_ref):\n    {STORE}\n")
     notebook.run(entry("total"))
-    edits = notebook.edit(STORE, SCALAR, cell=1), notebook.edit("pltpu.SMEM", "pltpu.MemorySpace.SMEM")
+    edits = (
+        notebook.edit(STORE, SCALAR, cell=1),
+        notebook.edit("pltpu.SMEM", "pltpu.MemorySpace.SMEM"),
+    )
     assert notebook.prove(*edits) == (PROVED, "safe")
 
 
 def test_the_users_functions_and_names_stay_as_they_are() -> None:
     notebook = Notebook()
-    notebook.run(f"""\
+    notebook.run(
+        f"""\
 traced = 0
 def store(x_ref, o_ref):
     global traced
@@ -224,7 +228,9 @@ def store(x_ref, o_ref):
 
 def total(x_ref, o_ref):
     store(x_ref, o_ref)
-""" + entry("total"))
+"""
+        + entry("total")
+    )
     before = dict(notebook.namespace)
     codes = before["store"].__code__, before["total"].__code__
     assert notebook.prove(notebook.edit(STORE, SCALAR)) == (PROVED, "safe")
@@ -234,14 +240,17 @@ def total(x_ref, o_ref):
 
 def test_what_a_kernel_prints_is_not_printed_again(capsys: pytest.CaptureFixture[str]) -> None:
     notebook = Notebook()
-    notebook.run(f"""\
+    notebook.run(
+        f"""\
 import sys, warnings
 def total(x_ref, o_ref):
     print("tracing", x_ref.shape)
     print("tracing", file=sys.stderr)
     warnings.warn("traced")
     {STORE}
-""" + entry("total"))
+"""
+        + entry("total")
+    )
     capsys.readouterr()
     assert notebook.prove(notebook.edit(STORE, SCALAR)) == (PROVED, "safe")
     assert capsys.readouterr() == ("", "")
