@@ -27,6 +27,25 @@ class Site:
 
 
 @dataclasses.dataclass(frozen=True)
+class Window:
+    """How a BlockSpec cuts one operand, as the user wrote it.
+
+    ``array`` is the operand's shape. ``block`` has for each of its axes the
+    size, or ``None`` for one that is squeezed out; it is ``None`` where no block
+    shape is given. ``given`` tells what stands in its place: a ``shape`` of
+    these, a ``function`` or a ``number`` by mistake, or ``other`` kinds of axes.
+    ``parameters`` are the positional parameters of the index map, ``None``
+    where there is none or it takes any number.
+    """
+
+    array: tuple[int, ...]
+    block: tuple[int | None, ...] | None = None
+    given: Literal["nothing", "shape", "function", "number", "other"] = "nothing"
+    parameters: tuple[str, ...] | None = None
+    has_index_map: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
 class Ref:
     """A ref as the kernel sees it.
 
@@ -36,7 +55,8 @@ class Ref:
     "vmem", "any", "hbm", "gmem", "tmem"), "" for the default. ``spec`` is where
     its BlockSpec or scratch shape was built; ``None`` if there is none or it is
     not known, told apart by ``has_spec``. ``shared_spec`` says that the same
-    object serves other operands too.
+    object serves other operands too. ``window`` is what the spec of an input or
+    output says.
     """
 
     name: str
@@ -50,6 +70,24 @@ class Ref:
     has_spec: bool = False
     spec: Site | None = None
     shared_spec: bool = False
+    window: Window | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Captured:
+    """An array that a function takes from outside, where it may only take its arguments.
+
+    ``name`` is what the function calls it, "" if that is not known. ``fill`` is
+    the one number of which it is made, and ``steps`` the first and the step of
+    the integers that it counts up or down along its last axis; both as Python
+    text, "" and ``None`` where it is not that plain.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    fill: str = ""
+    steps: tuple[int, int] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +117,8 @@ class CallSite:
 
     ``build`` is the expression ``pl.pallas_call(...)`` / ``plgpu.kernel(...)``;
     ``kernel`` the first line of the kernel function; ``applied`` the expression
-    that called the kernel with its operands.
+    that called the kernel with its operands. ``grid`` has ``None`` for a size
+    that is known only when the kernel runs.
     """
 
     build: Place | None
@@ -87,6 +126,7 @@ class CallSite:
     kind: str
     has_grid: bool = False
     applied: Place | None = None
+    grid: tuple[int | None, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,6 +154,32 @@ class WarpRegion:
 
 
 @dataclasses.dataclass(frozen=True)
+class Buffer:
+    """On-chip memory set aside for one purpose: ``size`` bytes in all of its ``copies``.
+
+    ``what`` is the compiler's word for it; ``shape`` and ``dtype`` are those of one copy,
+    where it is known; ``ref`` is the ref that it serves.
+    """
+
+    what: str
+    size: int
+    copies: int = 1
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    ref: Ref | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryUse:
+    """How a memory space ("vmem", "smem") ran out, in bytes; ``used`` is 0 if it is not told."""
+
+    space: str
+    limit: int
+    used: int = 0
+    buffers: tuple[Buffer, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Failure:
     """One independent failure of one kernel on one target.
 
@@ -123,7 +189,8 @@ class Failure:
     lead to it. ``ref`` is the ref the equation works on and ``accesses`` all
     accesses of that ref in the kernel. ``refs`` are all refs of the kernel.
     ``also`` are the later failures of the same rule on the same ref, which
-    become labels of the one diagnostic.
+    become labels of the one diagnostic. ``captured`` are arrays that the kernel,
+    or an index map, may not take from outside.
     """
 
     target: Target
@@ -142,7 +209,9 @@ class Failure:
     refs: tuple[Ref, ...] = ()
     warp: WarpRegion | None = None
     semantics: str = ""
+    memory: MemoryUse | None = None
     also: tuple[Failure, ...] = ()
+    captured: tuple[Captured, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

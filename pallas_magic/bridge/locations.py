@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -35,8 +35,12 @@ def failing_path(error: BaseException, kernel: Kernel) -> tuple[Any, ...]:
     for step in reversed(list(_steps(error))):
         if step.tb_frame.f_code.co_name == _WALKER_OF_RESOURCES:
             return kernel.path_of.get(id(step.tb_frame.f_locals.get("eqn")), ())
-    exact_first = sorted(error_locations(error), key=lambda location: location.col is None)
-    for location in exact_first:
+    return path_at(error_locations(error), kernel)
+
+
+def path_at(locations: Iterable[Location], kernel: Kernel) -> tuple[Any, ...]:
+    """The equations down to the one that is at the first of ``locations``, exact ones before."""
+    for location in sorted(locations, key=lambda location: location.col is None):
         for path in kernel.path_of.values():
             if _is_at(path, location):
                 return path
