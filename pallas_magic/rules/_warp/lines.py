@@ -1,0 +1,78 @@
+"""Whole lines of a region taken out of it, indentation and comments with them."""
+
+from __future__ import annotations
+
+import ast
+
+from pallas_magic.report import TextEdit
+from pallas_magic.rules._warp.regions import Region, Unit
+from pallas_magic.source.syntax import Syntax
+
+
+def stands_alone(syntax: Syntax, statement: ast.stmt) -> bool:
+    """Whether nothing but a comment shares its lines with a statement."""
+    after = syntax.line_after(last_line(statement), statement.end_col_offset or 0).strip()
+    before = syntax.line_before(first_line(statement), statement.col_offset).strip()
+    return before in ("", "@") and (not after or after.startswith("#"))
+
+
+def has_long_strings(statement: ast.stmt) -> bool:
+    """Whether a string runs over several lines, which indentation would change."""
+    return any(
+        isinstance(node, (ast.Constant, ast.JoinedStr)) and node.lineno != node.end_lineno
+        for node in ast.walk(statement)
+    )
+
+
+def first_line(statement: ast.stmt) -> int:
+    """The first line of a statement, its decorators and no comment included."""
+    if isinstance(statement, ast.FunctionDef) and statement.decorator_list:
+        return statement.decorator_list[0].lineno
+    return statement.lineno
+
+
+def last_line(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
+
+
+def with_comments(syntax: Syntax, statement: ast.stmt, not_above: int) -> int:
+    """The first of the comment lines directly above a statement, its own if there are none."""
+    line = first_line(statement)
+    while line - 1 > not_above and line_text(syntax, line - 1).lstrip().startswith("#"):
+        line -= 1
+    return line
+
+
+def line_text(syntax: Syntax, line: int) -> str:
+    return syntax.line_after(line, 0)
+
+
+def moved_lines(region: Region, unit: Unit) -> list[str]:
+    """The lines of a unit as they read at the region's own indentation."""
+    syntax, statement = region.syntax, unit.statement
+    holder = unit.guards[-1] if unit.guards else region.function
+    start = with_comments(syntax, statement, holder.lineno)
+    depth = statement.col_offset - region.opening.col_offset
+    margin = syntax.indentation(first_line(region.opening))
+    own = region.opening.col_offset
+    lines = []
+    for line in range(start, last_line(statement) + 1):
+        text = line_text(syntax, line)
+        cut = min(own + depth, len(text) - len(text.lstrip()))
+        lines.append((margin + text[cut:]) if text.strip() else "")
+    return lines
+
+
+def without_lines(
+    syntax: Syntax, first: int, last: int, *, leads: bool = False
+) -> TextEdit | None:
+    """An edit that takes whole lines away, with the line break before them.
+
+    What ``leads`` a block takes the blank lines that follow it along.
+    """
+    while leads and not line_text(syntax, last + 1).strip():
+        last += 1
+    before = line_text(syntax, first - 1).encode()
+    return syntax.replace_between(
+        (first - 1, len(before)), (last, len(line_text(syntax, last).encode())), ""
+    )
