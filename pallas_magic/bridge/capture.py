@@ -222,9 +222,10 @@ class Recorder:
                 break
             outer = outer.f_back
         gpu = dict(outer.f_locals) if outer is not None and "body" in outer.f_locals else None
-        return Built(inner, gpu, self._build_site(inner, gpu))
+        return Built(inner, gpu, self.build_site(inner, gpu))
 
-    def _build_site(self, inner: dict[str, Any], gpu: dict[str, Any] | None) -> Site | None:
+    def build_site(self, inner: dict[str, Any], gpu: dict[str, Any] | None) -> Site | None:
+        """The expression that built the call whose inner functions held ``inner`` and ``gpu``."""
         if gpu is not None:
             return self.objects.site(gpu["mesh"])
         for name in ("grid_spec", "meshes_and_fns"):

@@ -16,6 +16,7 @@ from pallas_magic.bridge.lowering import call_family, scratch_function
 MOST_ELEMENTS = 2**22
 MOST_GRID_STEPS = 512
 MOST_EQUATIONS = 3000
+TOO_SLOW = "running it in interpret mode takes too long"
 _POLL_SECONDS = 0.002
 _RANDOM = ("prng", "random_", "threefry", "stochastic")
 _REMOTE = ("remote",)
@@ -42,23 +43,32 @@ def check_interpretable(call: Call) -> None:
         raise NotInterpretable("it writes only part of an output that is also an input")
 
 
-def run(call: Call, operands: Sequence[np.ndarray[Any, Any]], deadline: float) -> list[Any]:
-    """The outputs of ``call`` on ``operands``; raises :class:`NotInterpretable`.
+class InterpretedCall:
+    """One call made ready to run on operands, more than once; it is compiled once."""
 
-    What is not done by ``deadline`` (of ``time.monotonic``) is left to finish on
-    its own, its result unseen.
-    """
-    function = scratch_function(call, **_interpret_params(call))
-    try:
-        with jax.sharding.use_abstract_mesh(call.mesh), jax.default_device(_cpu()):
-            outputs = jax.jit(function)(*operands)
-            _wait(outputs, deadline)
-            return [np.asarray(output) for output in outputs]
-    except NotInterpretable:
-        raise
-    except Exception as error:
-        first_line = (str(error).strip() or type(error).__name__).split("\n")[0]
-        raise NotInterpretable(f"interpret mode cannot run it: {first_line}") from error
+    def __init__(self, call: Call) -> None:
+        check_interpretable(call)
+        self.call = call
+        self._function = jax.jit(scratch_function(call, **_interpret_params(call)))
+
+    def run(self, operands: Sequence[np.ndarray[Any, Any]], deadline: float) -> list[Any]:
+        """The outputs on ``operands``; raises :class:`NotInterpretable`.
+
+        What is not done by ``deadline`` (of ``time.monotonic``) is left to finish
+        on its own, its result unseen.
+        """
+        if time.monotonic() > deadline:
+            raise NotInterpretable(TOO_SLOW)
+        try:
+            with jax.sharding.use_abstract_mesh(self.call.mesh), jax.default_device(_cpu()):
+                outputs = self._function(*operands)
+                _wait(outputs, deadline)
+                return [np.asarray(output) for output in outputs]
+        except NotInterpretable:
+            raise
+        except Exception as error:
+            first_line = (str(error).strip() or type(error).__name__).split("\n")[0]
+            raise NotInterpretable(f"interpret mode cannot run it: {first_line}") from error
 
 
 def inputs_are_read(call: Call) -> bool:
@@ -80,7 +90,7 @@ def _wait(outputs: Any, deadline: float) -> None:
     for output in jax.tree_util.tree_leaves(outputs):
         while not output.is_ready():
             if time.monotonic() > deadline:
-                raise NotInterpretable("running it in interpret mode takes too long")
+                raise NotInterpretable(TOO_SLOW)
             time.sleep(_POLL_SECONDS)
 
 

@@ -3,45 +3,44 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.retrace import NotRetraceable, call_text, retrace
 from pallas_magic.failure import Candidate, Failure
 from pallas_magic.prove.quiet import quietly
-from pallas_magic.prove.same_values import Comparison, same_values
+from pallas_magic.prove.same_values import Comparison, Samples, same_values
 from pallas_magic.prove.substitute import Substituted, edited_texts, substitute
 from pallas_magic.prove.texts import EditedText
 from pallas_magic.prove.unprovable import NotProvable
-from pallas_magic.report import Applicability, Proof, TextEdit
-from pallas_magic.source.document import Library
+from pallas_magic.prove.verdict import (
+    Claim,
+    Keys,
+    Verdict,
+    applicability,
+    failure_keys,
+    is_gone,
+    is_worse,
+    least,
+    together,
+)
+from pallas_magic.report import Proof
+from pallas_magic.source.document import Library, Place
 from pallas_magic.targets import Target
+
+__all__ = ["Claim", "Prover", "Verdict", "prove_fix", "prove_together"]
 
 FindFailures = Callable[[Call, Target], "Sequence[Failure] | None"]
 CompileStage = Callable[[Call, Target], "bool | None"]
-Verdict = tuple[Proof, "Applicability | None"]
-
-_ORDER: tuple[Applicability, ...] = ("display", "unsafe", "safe")
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Claim:
-    """That ``candidate`` mends ``failure`` of ``call`` on ``target``."""
-
-    call: Call
-    candidate: Candidate
-    failure: Failure
-    target: Target
+Texts = Mapping[str, EditedText]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Trial:
-    """One call after the edits; ``why`` is set where it could not be made."""
+    """One call after the edits, ``None`` where tracing it fails; ``why`` is what is in doubt."""
 
-    call: Call | None = None
-    trusted: bool = False
+    call: Call | None
     why: str = ""
 
 
@@ -50,8 +49,8 @@ class Prover:
 
     ``find_failures`` gives every failure of a call on a target, ``None`` where the
     lowering was not tried or not finished; ``compile_stage`` whether it compiles,
-    ``None`` where there is no compiler. ``seconds`` limits
-    the comparison of values of one proof.
+    ``None`` where there is no compiler. ``seconds`` limits the comparison of the
+    values of one proof.
     """
 
     def __init__(
@@ -67,8 +66,9 @@ class Prover:
         self._find_failures = find_failures
         self._compile_stage = compile_stage
         self._seconds = seconds
-        self._trusted: dict[tuple[int, frozenset[str]], str] = {}
-        self._failures: dict[tuple[int, Target], Counter[tuple[str, ...]]] = {}
+        self._doubts: dict[tuple[int, frozenset[str]], str] = {}
+        self._failures: dict[tuple[int, Target], Keys] = {}
+        self._samples = Samples()
         self._kept: list[Call] = []
 
     def prove(self, claim: Claim, others: Sequence[tuple[Call, Target]] = ()) -> Verdict:
@@ -81,65 +81,63 @@ class Prover:
     def prove_together(
         self, claims: Sequence[Claim], others: Sequence[tuple[Call, Target]] = ()
     ) -> Verdict:
-        """The proof of all claims' edits made at once."""
-        limit = min((claim.candidate.applicability for claim in claims), key=_ORDER.index)
-        edits = [edit for claim in claims for edit in claim.candidate.edits]
+        """The proof of all claims' edits made at once; a fault of ours leaves them unproved."""
         try:
-            proofs = self._prove_all(claims, edits, others)
+            return self._prove(claims, others)
         except NotProvable as reason:
             return Proof(why=str(reason)), "display"
-        proof = _together([proof for proof, _ in proofs])
-        if any(worse for _, worse in proofs) or proof.gone is False:
-            return proof, None
-        return proof, min(_applicability(claims, proof), limit, key=_ORDER.index)
+        except Exception as fault:
+            why = f"pallas_magic failed to prove it: {type(fault).__name__}: {fault}"
+            return Proof(why=why), "display"
 
-    def _prove_all(
-        self,
-        claims: Sequence[Claim],
-        edits: Sequence[TextEdit],
-        others: Sequence[tuple[Call, Target]],
-    ) -> list[tuple[Proof, bool]]:
-        texts = edited_texts(edits, self._library)
+    def _prove(self, claims: Sequence[Claim], others: Sequence[tuple[Call, Target]]) -> Verdict:
+        edits = [edit for claim in claims for edit in claim.candidate.edits]
         groups: dict[tuple[int, Target], list[Claim]] = {}
         for claim in claims:
             groups.setdefault((id(claim.call), claim.target), []).append(claim)
-        calls = [group[0].call for group in groups.values()]
-        made = {id(call): self._substitute(call, texts) for call in calls}
+        texts = edited_texts(edits, self._library)
+        trials = self._trials({id(claim.call): claim.call for claim in claims}, texts)
+        proofs = [self._prove_call(group, trials[key[0]], texts) for key, group in groups.items()]
+        harmed = self._harmed([one for one in others if (id(one[0]), one[1]) not in groups], texts)
+        proof = together([proof for proof, _ in proofs])
+        if harmed and all(passed for _, passed in proofs):
+            return dataclasses.replace(proof, why=f"`{harmed}` fails with it"), None
+        if not all(passed for _, passed in proofs):
+            return proof, None
+        shown = [
+            applicability(group, proof)
+            for group, (proof, _) in zip(groups.values(), proofs, strict=True)
+        ]
+        return proof, least([*shown, *(claim.candidate.applicability for claim in claims)])
+
+    def _trials(self, calls: Mapping[int, Call], texts: Texts) -> dict[int, _Trial]:
+        made = {key: substitute(call, self._objects, texts) for key, call in calls.items()}
         outside = frozenset.intersection(*(one.outside for one in made.values()))
         if outside:
             filename, line, _ = min(outside)
             label = texts[filename].document.source.label
             raise NotProvable(f"line {line} of {label} is neither in the kernel nor in its specs")
-        trials = {key: self._trial(call, made[key], texts) for call in calls for key in [id(call)]}
-        proofs = [self._prove_call(group, trials[key[0]]) for key, group in groups.items()]
-        seen = set(groups)
-        others = [(call, target) for call, target in others if (id(call), target) not in seen]
-        return proofs + [self._unharmed(call, target, texts) for call, target in others]
+        return {key: self._trial(call, made[key], texts) for key, call in calls.items()}
 
-    def _substitute(self, call: Call, texts: Mapping[str, EditedText]) -> Substituted:
-        return substitute(call, self._objects, texts)
-
-    def _trial(self, call: Call, made: Substituted, texts: Mapping[str, EditedText]) -> _Trial:
+    def _trial(self, call: Call, made: Substituted, texts: Texts) -> _Trial:
         doubt = self._doubt(call, texts)
         try:
             with quietly():
-                return _Trial(retrace(call, made.parts), not doubt, doubt)
+                return _Trial(retrace(call, made.parts), doubt)
         except NotRetraceable as reason:
             raise NotProvable(str(reason)) from reason
         except Exception as error:
-            return _Trial(None, not doubt, f"the edited kernel fails: {_first_line(error)}")
+            return _Trial(None, f"the edited kernel fails: {_first_line(error)}")
 
-    def _doubt(self, call: Call, texts: Mapping[str, EditedText]) -> str:
+    def _doubt(self, call: Call, texts: Texts) -> str:
         """Why the call made again unedited is not the recorded one; "" if it is."""
-        if not call.params:
-            return ""
         key = id(call), frozenset(texts)
-        if key not in self._trusted:
+        if key not in self._doubts:
             self._kept.append(call)
-            self._trusted[key] = self._find_doubt(call, texts)
-        return self._trusted[key]
+            self._doubts[key] = self._find_doubt(call, texts) if call.params else ""
+        return self._doubts[key]
 
-    def _find_doubt(self, call: Call, texts: Mapping[str, EditedText]) -> str:
+    def _find_doubt(self, call: Call, texts: Texts) -> str:
         try:
             unedited = {name: EditedText(text.document, ()) for name, text in texts.items()}
             with quietly():
@@ -152,110 +150,84 @@ class Prover:
             return "the kernel traced again is not the one that ran"
         return ""
 
-    def _prove_call(self, claims: Sequence[Claim], trial: _Trial) -> tuple[Proof, bool]:
-        """The proof for one call, and whether the edits make anything worse."""
-        call, target = claims[0].call, claims[0].target
+    def _prove_call(
+        self, claims: Sequence[Claim], trial: _Trial, texts: Texts
+    ) -> tuple[Proof, bool]:
+        """The proof for one call, and whether it passed: mended, and nothing made worse."""
+        target = claims[0].target
         if trial.call is None:
-            return Proof(gone=False, lowers=False, why=trial.why), True
-        own = Counter(key for claim in claims for key in _keys([claim.failure]))
-        before = self._keys_of(call, target) if call.params else own
-        after = self._find_keys(trial.call, target)
-        gone = all(after[key] <= before[key] - count for key, count in own.items())
-        worse = _is_worse(before, after)
+            return Proof(gone=False, lowers=False, why=trial.why), False
+        found = self._find(trial.call, target)
+        after = failure_keys(found)
+        own = failure_keys([claim.failure for claim in claims])
+        if claims[0].has_original:
+            before = self._failures_of(claims[0].call, target)
+            gone, worse = is_gone(own, before, after), is_worse(before, after)
+        else:
+            # What lay behind an error of tracing is not the fix's doing,
+            # unless it comes from the very lines that the fix wrote.
+            gone = is_gone(own, own, after)
+            worse = any(_is_written(failure.place, texts) for failure in found)
         remaining = after.total()
         proof = Proof(gone=gone, lowers=remaining == 0, remaining=remaining)
         if not gone or worse:
             why = "the failure is still there" if not gone else "another failure comes up"
-            return dataclasses.replace(proof, why=why), True
+            return dataclasses.replace(proof, why=why), False
         compiles = None
         if self._compile_stage is not None and proof.lowers:
             compiles = self._compile_stage(trial.call, target)
         values = self._values(claims, trial)
-        proof = dataclasses.replace(
-            proof, compiles=compiles, same_values=values.same, why=values.why
-        )
-        return proof, False
+        same = values.same
+        return dataclasses.replace(proof, compiles=compiles, same_values=same, why=values.why), True
 
     def _values(self, claims: Sequence[Claim], trial: _Trial) -> Comparison:
-        call = claims[0].call
-        if not call.params or trial.call is None:
+        if not claims[0].has_original or trial.call is None:
             return Comparison(None, "there is no original program to compare with")
         if trial.why:
             return Comparison(None, trial.why)
         exact = all(claim.candidate.exact for claim in claims)
+        before = claims[0].call
         with quietly():
-            return same_values(call, trial.call, exact, self._seconds)
+            return same_values(before, trial.call, exact, self._seconds, self._samples)
 
-    def _unharmed(
-        self, call: Call, target: Target, texts: Mapping[str, EditedText]
-    ) -> tuple[Proof, bool]:
-        """Whether a call that shares text with the fixed ones gets no new failure."""
-        neutral = Proof(gone=True, lowers=True, same_values=True)
-        try:
-            made = self._substitute(call, texts)
-        except NotProvable:
-            return neutral, False
-        changes = {p for t in texts.values() for p in t.positions()}
-        if made.outside >= changes:
-            return neutral, False
-        trial = self._trial(call, made, texts)
-        harmed = trial.call is None or _is_worse(
-            self._keys_of(call, target), self._find_keys(trial.call, target)
-        )
-        why = f"`{call.name}` fails with it" if harmed else ""
-        return dataclasses.replace(neutral, why=why), harmed
+    def _harmed(self, others: Sequence[tuple[Call, Target]], texts: Texts) -> str:
+        """The name of a call that gets a failure by the edits, "" if none does."""
+        changes = {position for text in texts.values() for position in text.positions()}
+        for call, target in others:
+            try:
+                made = substitute(call, self._objects, texts)
+                trial = None if made.outside >= changes else self._trial(call, made, texts)
+            except NotProvable:
+                continue
+            if trial is None:
+                continue
+            if trial.call is None:
+                return call.name
+            after = failure_keys(self._find(trial.call, target))
+            if is_worse(self._failures_of(call, target), after):
+                return call.name
+        return ""
 
-    def _keys_of(self, call: Call, target: Target) -> Counter[tuple[str, ...]]:
+    def _failures_of(self, call: Call, target: Target) -> Keys:
         key = id(call), target
         if key not in self._failures:
             self._kept.append(call)
-            self._failures[key] = self._find_keys(call, target)
+            self._failures[key] = failure_keys(self._find(call, target))
         return self._failures[key]
 
-    def _find_keys(self, call: Call, target: Target) -> Counter[tuple[str, ...]]:
+    def _find(self, call: Call, target: Target) -> Sequence[Failure]:
         failures = self._find_failures(call, target)
         if failures is None:
             raise NotProvable(f"the kernel could not be lowered to the end for {target.title}")
-        return Counter(_keys(failures))
+        return failures
 
 
-def _is_worse(before: Counter[tuple[str, ...]], after: Counter[tuple[str, ...]]) -> bool:
-    return any(count > before[key] for key, count in after.items())
-
-
-def _keys(failures: Sequence[Failure]) -> Iterator[tuple[str, ...]]:
-    """What tells failures apart although an edit has moved their lines."""
-    for failure in failures:
-        name = failure.ref.name if failure.ref is not None else ""
-        yield failure.raised_in, failure.error_type, failure.primitive, name
-        yield from _keys(failure.also)
-
-
-def _together(proofs: Sequence[Proof]) -> Proof:
-    """What holds of all proofs; the first reason given is the reason."""
-    return Proof(
-        gone=_all([proof.gone for proof in proofs]),
-        lowers=_all([proof.lowers for proof in proofs]),
-        compiles=_all([proof.compiles for proof in proofs]),
-        same_values=_all([proof.same_values for proof in proofs]),
-        remaining=sum(proof.remaining for proof in proofs),
-        why=next((proof.why for proof in proofs if proof.why), ""),
-    )
-
-
-def _all(values: Sequence[bool | None]) -> bool | None:
-    if False in values:
+def _is_written(place: Place | None, texts: Texts) -> bool:
+    """Whether ``place`` is on a line that the edits wrote."""
+    if place is None or place.filename not in texts:
         return False
-    return None if None in values else True
-
-
-def _applicability(claims: Sequence[Claim], proof: Proof) -> Applicability:
-    if proof.compiles is False:
-        return "unsafe"
-    without_original = all(not claim.call.params for claim in claims)
-    if without_original and all(claim.candidate.mechanical for claim in claims):
-        return "safe"
-    return "safe" if proof.same_values is True else "unsafe"
+    changed = texts[place.filename].changed_lines()
+    return any(line in changed for line in range(place.line, place.end_line + 1))
 
 
 def _first_line(error: BaseException) -> str:

@@ -12,10 +12,9 @@ import numpy as np
 
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.interpret import (
+    InterpretedCall,
     NotInterpretable,
-    check_interpretable,
     inputs_are_read,
-    run,
 )
 from pallas_magic.bridge.retrace import output_types
 
@@ -35,31 +34,38 @@ class Comparison:
     why: str = ""
 
 
-def same_values(before: Call, after: Call, exact: bool, seconds: float) -> Comparison:
+class Samples:
+    """What calls give on the random draws; a call is run once, however often it is asked."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Call, list[list[Array]]]] = {}
+
+    def of(self, call: Call, deadline: float) -> list[list[Array]]:
+        """The outputs for each draw; raises :class:`NotInterpretable`."""
+        if id(call) not in self._known:
+            ready = InterpretedCall(call)
+            outputs = [ready.run(draw(call, seed), deadline) for seed in _SEEDS]
+            self._known[id(call)] = call, outputs
+        return self._known[id(call)][1]
+
+
+def same_values(
+    before: Call, after: Call, exact: bool, seconds: float, samples: Samples
+) -> Comparison:
     """Run both calls on equal operands and compare all their outputs."""
     deadline = time.monotonic() + seconds
     if output_types(before) != output_types(after) or _inputs(before) != _inputs(after):
         return Comparison(None, "the caller gets another shape or dtype")
     try:
-        check_interpretable(before)
-        check_interpretable(after)
-        draws = [_run_both(before, after, seed, deadline) for seed in _SEEDS]
+        expected, found = samples.of(before, deadline), Samples().of(after, deadline)
     except NotInterpretable as reason:
         return Comparison(None, str(reason))
-    for expected, found in draws:
-        for first, second in zip(expected, found, strict=True):
-            verdict = compare(first, second, exact)
+    for first, second in zip(expected, found, strict=True):
+        for pair in zip(first, second, strict=True):
+            verdict = compare(*pair, exact)
             if verdict.same is not True:
                 return verdict
-    outputs = list(zip(*(expected for expected, _ in draws), strict=True))
-    return _telling(outputs, inputs_are_read(before))
-
-
-def _run_both(before: Call, after: Call, seed: int, deadline: float) -> tuple[list[Any], list[Any]]:
-    operands = draw(before, seed)
-    if time.monotonic() > deadline:
-        raise NotInterpretable("running it in interpret mode takes too long")
-    return run(before, operands, deadline), run(after, operands, deadline)
+    return _telling(list(zip(*expected, strict=True)), inputs_are_read(before))
 
 
 def _inputs(call: Call) -> list[tuple[tuple[int, ...], str]]:

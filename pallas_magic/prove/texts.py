@@ -4,6 +4,7 @@ from __future__ import annotations
 import __future__ as future
 
 import ast
+import difflib
 import functools
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -53,6 +54,13 @@ class EditedText:
     def positions(self) -> frozenset[tuple[str, int, int]]:
         """File name, line and column of every difference in the old text."""
         return frozenset((self.filename, *position(path)) for path in self.alignment.differences)
+
+    def changed_lines(self) -> frozenset[int]:
+        """The lines of the new text that the old one does not have."""
+        before, after = self.before.split("\n"), self.after.split("\n")
+        blocks = difflib.SequenceMatcher(None, before, after, False).get_matching_blocks()
+        kept = {line for block in blocks for line in range(block.b, block.b + block.size)}
+        return frozenset(number + 1 for number in range(len(after)) if number not in kept)
 
     def _paired(self, flags: int) -> list[tuple[CodeType, CodeType | None]]:
         if flags not in self._pairs:

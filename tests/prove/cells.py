@@ -10,9 +10,11 @@ import jax
 
 from pallas_magic.bridge.capture import Call, Recorder
 from pallas_magic.bridge.failures import find_failures
-from pallas_magic.bridge.lowering import lower
+from pallas_magic.bridge.lowering import lower, whole_tracebacks
+from pallas_magic.bridge.trace_errors import Untraced, trace_failure
 from pallas_magic.failure import Candidate, Failure
-from pallas_magic.prove.proof import Claim, Prover, Verdict
+from pallas_magic.prove.proof import Prover
+from pallas_magic.prove.verdict import Claim, Verdict
 from pallas_magic.report import Source, Span, TextEdit
 from pallas_magic.source.document import Library, plain_document
 from pallas_magic.targets import Target, parse_targets
@@ -34,7 +36,7 @@ class Notebook:
         self.recorder = Recorder()
         self.namespace: dict[str, Any] = {"__name__": "__main__"}
         self.target: Target = parse_targets(target)[0]
-        self.lowered = 0
+        self.untraced: Untraced | None = None
         exec(header, self.namespace)
 
     def run(self, text: str) -> None:
@@ -45,8 +47,24 @@ class Notebook:
         source = Source("cell", f"In[{number}]", text, f"id{number}")
         self.library.add(plain_document(name, text, source, f"cell-{number}"))
         code = compile(text, name, "exec", dont_inherit=True)
-        with self.recorder.installed():
+        with self.recorder.installed(), whole_tracebacks():
             exec(code, self.namespace)
+
+    def fail(self, text: str) -> None:
+        """Run one cell that must fail while a kernel is traced; the call that failed."""
+        try:
+            self.run(text)
+        except Exception as error:
+            self.untraced = trace_failure(error, self.target, self.recorder)
+        assert self.untraced is not None
+
+    def prove_unfinished(self, *edits: TextEdit, **options: Any) -> Verdict:
+        """Prove that ``edits`` mend the call that could not be traced."""
+        assert self.untraced is not None
+        assert self.untraced.call is not None
+        candidate = Candidate("fix", edits, **options)
+        claim = Claim(self.untraced.call, candidate, self.untraced.failure, self.target)
+        return self.prover().prove(claim)
 
     @property
     def call(self) -> Call:
@@ -64,7 +82,6 @@ class Notebook:
 
     def failures(self, call: Call, target: Target) -> Sequence[Failure]:
         """Every failure of ``call``."""
-        self.lowered += 1
         lowered = lower(call, target)
         assert not lowered.skipped, lowered.skipped
         return find_failures(call, lowered, target, self.recorder.objects).failures

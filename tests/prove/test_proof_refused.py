@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pallas_magic.prove.proof import Verdict
+from pallas_magic.prove.verdict import Verdict
 from tests.prove.cells import HEADER, Notebook
 
 STORE = "o_ref[...] = jnp.sum(x_ref[...], keepdims=True)"
