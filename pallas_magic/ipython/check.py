@@ -30,7 +30,8 @@ class PallasCheckError(Exception):
 class Check:
     """One use of ``%%pallas_check``: its options and the watch over JAX while it is open.
 
-    ``explained`` says, once there is a report, that it tells the error which
+    ``working`` is false where it could not be opened: then the cell is a plain
+    one. ``explained`` says, once there is a report, that it tells the error which
     ended the user's code.
     """
 
@@ -42,6 +43,7 @@ class Check:
         self.explained = False
         self._faults = faults
         self._open = False
+        self.working = True
         self._waiting = AfterImport(PALLAS, self._enter)
         if PALLAS in sys.modules:
             self._enter()
@@ -49,9 +51,10 @@ class Check:
             self._waiting.install()
 
     def _enter(self) -> None:
+        self.working = False
         with self._faults.kept("starting the check"):
             self.watch.__enter__()
-            self._open = True
+            self._open = self.working = True
 
     def close(self, error: BaseException | None = None) -> None:
         """Take the watch off JAX; ``error`` is what ended the user's code. May be called again."""

@@ -28,7 +28,7 @@ def end_checked_cell(host: Host, frame: Frame, check: Check, result: Any) -> Non
     try:
         with interruptible():
             report = check.report(error)
-            if not _says_nothing(report, check, error):
+            if not says_nothing(report, check, error):
                 report = host.show_and_prove(report, check.proved, card)
     except KeyboardInterrupt:
         host.show_deferred(frame)
@@ -96,7 +96,7 @@ def _settle(
         host.end_failed(result, failure(report, host.display.in_terminal, also), original)
 
 
-def _says_nothing(report: Report, check: Check, error: BaseException | None) -> bool:
+def says_nothing(report: Report, check: Check, error: BaseException | None) -> bool:
     """Whether the cell ended with an error of its own before it came to a kernel."""
     own = isinstance(error, Exception) and not check.explained
     return own and not report.kernels and not report.diagnostics

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 
 from pallas_magic.ipython.check import Check, stops_cell
-from pallas_magic.ipython.ending import failure
+from pallas_magic.ipython.ending import failure, says_nothing
 from pallas_magic.ipython.interrupts import interruptible
 from pallas_magic.ipython.options import CheckOptions, split_options
 from pallas_magic.report import Source
@@ -55,7 +55,8 @@ def check_expression(
 
 def _start(host: Host, options: CheckOptions) -> Check | None:
     with host.faults.kept("starting the check"):
-        return Check(options, host.session.library, host.faults)
+        check = Check(options, host.session.library, host.faults)
+        return check if check.working else None
     return None
 
 
@@ -68,7 +69,9 @@ def _conclude(host: Host, check: Check, error: BaseException | None) -> None:
     report = None
     with host.faults.kept("checking this expression"), interruptible():
         found = check.report(error)
-        report = host.show_and_prove(found, check.proved, host.display.card(here))
+        if not says_nothing(found, check, error):
+            found = host.show_and_prove(found, check.proved, host.display.card(here))
+        report = found
     if isinstance(error, Exception) and (report is None or not check.explained):
         raise error
     if report is not None and not report.ok:

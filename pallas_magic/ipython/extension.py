@@ -71,7 +71,7 @@ class Extension:
                 frame.check.close(error_of(frame, result))
         if result is None:
             return
-        if frame.check is not None:
+        if frame.check is not None and frame.check.working:
             end_checked_cell(self._host, frame, frame.check, result)
         elif frame.explained is not None:
             end_explained_cell(self._host, frame, result)

@@ -61,7 +61,8 @@ class Session:
 
     def checked_frame(self) -> Frame | None:
         """The innermost running cell under a check: a nested cell belongs to its outer one."""
-        return next((frame for frame in reversed(self._stack.frames) if frame.check), None)
+        frames = reversed(self._stack.frames)
+        return next((frame for frame in frames if frame.check and frame.check.working), None)
 
     def enter_running_cell(self) -> None:
         """Take up the cell that loads the extension: its pre_run_cell has passed."""
