@@ -1,0 +1,40 @@
+"""The compile stage of a check: lowered kernels in, outcomes out."""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import os
+from collections.abc import Sequence
+
+from pallas_magic.aot.outcome import Job, Outcome
+from pallas_magic.aot.pool import Progress, pool
+
+LIMIT_VARIABLE = "PALLAS_MAGIC_COMPILE_SECONDS"
+_LIMIT_SECONDS = 60.0
+_REMEMBERED = 256
+
+_outcomes: collections.OrderedDict[tuple[str, str], Outcome] = collections.OrderedDict()
+
+
+def compile_limit() -> float:
+    """How many seconds one kernel may take to compile."""
+    try:
+        return float(os.environ.get(LIMIT_VARIABLE, ""))
+    except ValueError:
+        return _LIMIT_SECONDS
+
+
+def compile_jobs(jobs: Sequence[Job], progress: Progress | None = None) -> list[Outcome]:
+    """What became of each job; what was compiled before is not compiled again."""
+    keys = [(job.target.name, hashlib.sha256(job.module).hexdigest()) for job in jobs]
+    new = {key: job for key, job in zip(keys, jobs, strict=True) if key not in _outcomes}
+    found = dict(zip(new, pool().run(list(new.values()), progress), strict=True)) if new else {}
+    results = [found[key] if key in found else _outcomes[key] for key in keys]
+    for key, outcome in found.items():
+        # What may end otherwise the next time is tried again then.
+        if outcome.status in ("ok", "failed", "crashed"):
+            _outcomes[key] = outcome
+    while len(_outcomes) > _REMEMBERED:
+        _outcomes.popitem(last=False)
+    return results

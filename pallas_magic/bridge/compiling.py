@@ -1,0 +1,96 @@
+"""Run a vendor's compiler in this process, for a chip that is not there.
+
+Only a worker imports this: compilers abort the process they run in.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src import compiler
+from jax._src.interpreters import mlir
+from jax.experimental import topologies
+from jaxlib import xla_client
+from jaxlib.mlir import ir
+
+from pallas_magic.bridge.gpu_configs import gpu_target_config
+from pallas_magic.targets import Target
+
+_TPU_TOPOLOGIES = {
+    "tpu:v4": "v4:2x2x1",
+    "tpu:v5e": "v5e:1x1",
+    "tpu:v5p": "v5p:2x2x1",
+    "tpu:v6e": "v6e:1x1",
+    "tpu:v7x": "tpu7x:1x1x1",
+}
+_USED_MEMORY = re.compile(
+    r'custom_call_target="tpu_custom_call".*"used_scoped_memory_configs":(\[[^\]]*\])'
+)
+_MEMORY = re.compile(r'"memory_space":"(\d+)","offset":"\d+","size":"(\d+)"')
+
+_loading = threading.Lock()
+
+
+class CompileFailed(Exception):
+    """What the compiler said against a module."""
+
+
+def compile_only_device(target: Target) -> Any:
+    """A device of ``target`` that can be compiled for and not be run on."""
+    # The first one loads the compiler, which two threads must not do at once.
+    with _loading:
+        return _device(target)
+
+
+@functools.cache
+def _device(target: Target) -> Any:
+    if target.family == "tpu":
+        topology = topologies.get_topology_desc(_TPU_TOPOLOGIES[target.name], platform="tpu")
+    else:
+        topology = topologies.get_topology_desc(
+            "1x1x1", platform="cuda", target_config=gpu_target_config(target)
+        )
+    return topology.devices[0]
+
+
+def prepare(target: Target) -> None:
+    """Load the compiler for ``target``; raises where it does not load."""
+    compile_only_device(target)
+
+
+def compile_module(module: bytes, target: Target) -> Mapping[str, Any]:
+    """Compile a module for ``target``; raises :class:`CompileFailed` with the compiler's text."""
+    device = compile_only_device(target)
+    options = compiler.get_compile_options(
+        num_replicas=1,
+        num_partitions=1,
+        device_assignment=np.array([[0]]),
+        backend=device.client,
+    )
+    with mlir.make_ir_context():
+        parsed = ir.Module.parse(module)
+        try:
+            executable = device.client.compile(
+                parsed,
+                executable_devices=xla_client.DeviceList((device,)),
+                compile_options=options,
+            )
+        except jax.errors.JaxRuntimeError as error:
+            raise CompileFailed(str(error)) from error
+    return _details(executable)
+
+
+def _details(executable: Any) -> Mapping[str, Any]:
+    """How much of each memory space the kernel takes, by XLA's number of the space."""
+    texts = [module.to_string() for module in executable.hlo_modules()]
+    used: dict[str, int] = {}
+    for found in _USED_MEMORY.finditer("".join(texts)):
+        for space, size in _MEMORY.findall(found[1]):
+            used[space] = max(int(size), used.get(space, 0))
+    return {"scoped_memory": used} if used else {}
