@@ -50,7 +50,9 @@ export function drawCard(payload: Payload, actions: Actions): DrawnCard {
 
   function show(plan: Plan, stale: string | null): void {
     node.classList.toggle('pm-stale', stale !== null);
-    status.textContent = stale ?? (card.state === 'proving' ? 'proving…' : '');
+    const inserted = plan.fixes.some(fix => fix.status.kind === 'inserted');
+    const live = card.state === 'proving' ? 'proving…' : inserted ? 'inserted: run again' : '';
+    status.textContent = stale ?? live;
     status.classList.toggle('pm-proving', stale === null && card.state === 'proving');
     if (stale !== null) {
       refusal.textContent = '';

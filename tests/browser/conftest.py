@@ -28,6 +28,9 @@ CHROMIUM_FLAGS = [
 
 OpenNotebook = Callable[[str], NotebookPage]
 
+# For what no host has a part in: once is enough.
+lab_only = pytest.mark.parametrize("host", ["lab"], indirect=True)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -76,6 +79,7 @@ def host(request: pytest.FixtureRequest) -> Host:
 
 
 @pytest.fixture
-def open_notebook(page: Page, server: Server, host: Host) -> OpenNotebook:
-    """Opens a notebook of the server's folder by its file name."""
-    return lambda name: NotebookPage.open(page, server, host, name)
+def open_notebook(page: Page, server: Server, host: Host) -> Iterator[OpenNotebook]:
+    """Opens a notebook of the server's folder by its file name; its kernel ends with the test."""
+    yield lambda name: NotebookPage.open(page, server, host, name)
+    server.stop_kernels()

@@ -45,7 +45,9 @@ class NotebookPage:
 
     def wait_for_kernel(self) -> None:
         """Wait until the kernel has answered and is idle."""
-        self.page.wait_for_function(f"() => {PANEL}.sessionContext.session?.kernel?.status==='idle'")
+        self.page.wait_for_function(
+            f"() => {PANEL}.sessionContext.session?.kernel?.status==='idle'"
+        )
 
     def open_beside(self, name: str) -> None:
         """Open another notebook at the side, in JupyterLab; it is the current one then."""
@@ -111,6 +113,31 @@ class NotebookPage:
     def command(self, name: str) -> None:
         """Execute one of the application's commands, as its palette does."""
         self.page.evaluate("name => window.jupyterapp.commands.execute(name)", name)
+
+    def activate(self, index: int) -> None:
+        """Make a cell the active one, in command mode."""
+        self._at(
+            index,
+            f"{{ {PANEL}.content.activeCellIndex = index; {PANEL}.content.mode = 'command'; }}",
+        )
+
+    def setting(self, plugin: str, name: str, value: object) -> None:
+        """Set one of a plugin's settings, as the settings editor does."""
+        self.page.evaluate(
+            """async ([plugin, name, value]) => {
+                const tokens = [...window.jupyterapp.pluginRegistry._services.keys()];
+                const token = tokens.find(({name}) => name.endsWith(':ISettingRegistry'));
+                const settings = await window.jupyterapp.resolveRequiredService(token);
+                await settings.set(plugin, name, value);
+            }""",
+            [plugin, name, value],
+        )
+
+    def update_from_kernel(self, code: str) -> None:
+        """Execute code in the kernel beside any cell, as a thread of it would, and wait for it."""
+        self.page.evaluate(
+            f"code => {PANEL}.sessionContext.session.kernel.requestExecute({{code}}).done", code
+        )
 
     def kill_kernel(self) -> None:
         self.page.evaluate(f"() => {PANEL}.sessionContext.shutdown()")

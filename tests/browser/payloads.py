@@ -42,12 +42,16 @@ CELL_ID: str = source_of(sample())["cell_id"]
 
 def counts_fixed(text: str) -> str:
     """``text`` with fix 1, which moves the counts to VMEM."""
-    return text.replace("=(pl.BlockSpec(memory_space=pltpu.SMEM)", "=(pl.BlockSpec(memory_space=pltpu.VMEM)")
+    return text.replace(
+        "=(pl.BlockSpec(memory_space=pltpu.SMEM)", "=(pl.BlockSpec(memory_space=pltpu.VMEM)"
+    )
 
 
 def total_fixed(text: str) -> str:
     """``text`` with fix 3, which moves the total to SMEM."""
-    return text.replace(", pl.BlockSpec(memory_space=pltpu.VMEM)", ", pl.BlockSpec(memory_space=pltpu.SMEM)")
+    return text.replace(
+        ", pl.BlockSpec(memory_space=pltpu.VMEM)", ", pl.BlockSpec(memory_space=pltpu.SMEM)"
+    )
 
 
 def card_cell(

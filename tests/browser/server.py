@@ -9,10 +9,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).parents[2]
 EXTENSION = ROOT / "labextension" / "dist"
@@ -49,6 +51,15 @@ class Server:
         content: dict[str, Any] = json.loads((self.folder / name).read_text())
         return content
 
+    def stop_kernels(self) -> None:
+        """End every kernel that a notebook has started."""
+        with urlopen(f"{self.url}/api/kernels") as answer:
+            kernels = json.load(answer)
+        for kernel in kernels:
+            # One that is only starting cannot be ended yet; the server ends it when it stops.
+            with suppress(HTTPError):
+                urlopen(Request(f"{self.url}/api/kernels/{kernel['id']}", method="DELETE")).close()
+
 
 def code_cell(
     source: str, cell_id: str, outputs: list[dict[str, Any]] | None = None, **metadata: Any
@@ -82,6 +93,7 @@ def running_server(base: Path) -> Iterator[Server]:
         os.environ.get("PALLAS_MAGIC_JUPYTER_PYTHON", sys.executable),
         *("-m", "jupyter", "lab", "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0"),
         *("--IdentityProvider.token=", "--ServerApp.password=", f"--ServerApp.root_dir={folder}"),
+        "--ServerApp.disable_check_xsrf=True",
         *("--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True"),
     ]
     environment = {**os.environ, **_own_folders(base)}
@@ -100,14 +112,16 @@ def _own_folders(base: Path) -> dict[str, str]:
     names = {name: base / name.lower() for name in ("CONFIG", "DATA", "RUNTIME")}
     for path in names.values():
         path.mkdir()
-    extensions = names["DATA"] / "labextensions"
-    extensions.mkdir()
+    # JUPYTER_PATH comes before an installed copy, which may be of an earlier build.
+    extensions = base / "share" / "labextensions"
+    extensions.mkdir(parents=True)
     (extensions / "pallas-magic").symlink_to(EXTENSION, target_is_directory=True)
     for name, values in SETTINGS.items():
         file = names["CONFIG"] / "lab" / "user-settings" / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(values))
-    return {f"JUPYTER_{name}_DIR": str(path) for name, path in names.items()}
+    folders = {f"JUPYTER_{name}_DIR": str(path) for name, path in names.items()}
+    return {**folders, "JUPYTER_PATH": str(extensions.parent)}
 
 
 def _address(process: subprocess.Popen[str]) -> str:

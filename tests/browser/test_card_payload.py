@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenNotebook
+from tests.browser.conftest import OpenNotebook, lab_only
 from tests.browser.notebook_page import NotebookPage
 from tests.browser.payloads import FIX_1, MIME, TEXT, Payload, card_cell, sample
 from tests.browser.server import Server, code_cell, display_output
@@ -22,9 +22,7 @@ def opened(server: Server, open_notebook: OpenNotebook) -> NotebookPage:
 def test_header_counts_and_first_finding_is_open(opened: NotebookPage) -> None:
     card = opened.card(0)
     expect(card.locator(".pm-head b")).to_have_text("2 errors in 1 kernel")
-    expect(card.locator(".pm-head .pm-dim")).to_have_text(
-        "histogram_kernel · lowering for TPU v5e"
-    )
+    expect(card.locator(".pm-head .pm-dim")).to_have_text("histogram_kernel · lowering for TPU v5e")
     first, second = card.locator(".pm-diagnostic").all()
     expect(first).to_have_attribute("open", "")
     expect(second).not_to_have_attribute("open", "")
@@ -35,6 +33,7 @@ def test_header_counts_and_first_finding_is_open(opened: NotebookPage) -> None:
     opened.screenshot("card-light")
 
 
+@lab_only
 def test_a_mark_is_described_by_its_label(opened: NotebookPage) -> None:
     marks = opened.card(0).locator("details[open] mark")
     expect(marks).to_have_text(["counts_ref[...]", "pltpu.SMEM"])
@@ -56,6 +55,7 @@ def test_a_label_stands_under_its_mark(opened: NotebookPage) -> None:
         assert above["y"] < below["y"] < above["y"] + 2.5 * above["height"]
 
 
+@lab_only
 def test_line_numbers_are_not_copied_with_the_code(opened: NotebookPage) -> None:
     window = opened.card(0).locator(".pm-window").first
     assert window.inner_text().splitlines()[:2] == [
@@ -64,6 +64,7 @@ def test_line_numbers_are_not_copied_with_the_code(opened: NotebookPage) -> None
     ]
 
 
+@lab_only
 def test_the_rule_page_is_rendered_when_opened(opened: NotebookPage) -> None:
     card = opened.card(0)
     expect(card.locator(".pm-page").first).to_be_empty()
@@ -101,6 +102,7 @@ def _hostile(payload: Payload) -> None:
     payload["diagnostics"][0]["message"] = HOSTILE
 
 
+@lab_only
 def test_text_of_a_payload_is_never_markup(server: Server, open_notebook: OpenNotebook) -> None:
     server.write_notebook("hostile.ipynb", [card_cell(sample(_hostile))])
     opened = open_notebook("hostile.ipynb")
@@ -112,6 +114,7 @@ def test_text_of_a_payload_is_never_markup(server: Server, open_notebook: OpenNo
     assert opened.page.evaluate("window.hacked") is None
 
 
+@lab_only
 def test_a_bad_payload_is_refused_in_one_line(server: Server, open_notebook: OpenNotebook) -> None:
     bad = sample(lambda payload: payload["card"].update(state="ready"))
     server.write_notebook("bad.ipynb", [card_cell(bad)])
@@ -123,14 +126,20 @@ def test_a_bad_payload_is_refused_in_one_line(server: Server, open_notebook: Ope
 
 
 def test_an_empty_bundle_is_nothing(server: Server, open_notebook: OpenNotebook) -> None:
-    bundles = [{"text/plain": "before"}, {MIME: {}, "text/plain": "unseen"}, {"text/plain": "after"}]
+    bundles = [
+        {"text/plain": "before"},
+        {MIME: {}, "text/plain": "unseen"},
+        {"text/plain": "after"},
+    ]
     outputs = [display_output(bundle) for bundle in bundles]
     server.write_notebook("empty.ipynb", [code_cell("1", "empty", outputs)])
     opened = open_notebook("empty.ipynb")
     expect(opened.cell(0).get_by_text("after")).to_be_visible()
     expect(opened.cell(0).get_by_text("unseen")).to_have_count(0)
-    heights = opened.cell(0).locator(".jp-OutputArea-child").evaluate_all(
-        "children => children.map(child => child.offsetHeight)"
+    heights = (
+        opened.cell(0)
+        .locator(".jp-OutputArea-child")
+        .evaluate_all("children => children.map(child => child.offsetHeight)")
     )
     assert heights[1] == 0
     assert heights[0] > 0
@@ -153,6 +162,7 @@ def _reportable(payload: Payload) -> None:
     payload["card"]["diagnostics"][0]["bug_report"] = "Kernel: histogram\nJAX 0.12"
 
 
+@lab_only
 def test_a_bug_report_is_copied(server: Server, open_notebook: OpenNotebook) -> None:
     server.write_notebook("bug.ipynb", [card_cell(sample(_reportable))])
     opened = open_notebook("bug.ipynb")
@@ -163,6 +173,7 @@ def test_a_bug_report_is_copied(server: Server, open_notebook: OpenNotebook) -> 
     assert copied == "Kernel: histogram\nJAX 0.12"
 
 
+@lab_only
 def test_a_bug_report_is_offered_where_nothing_can_be_copied(
     server: Server, open_notebook: OpenNotebook
 ) -> None:
@@ -177,11 +188,10 @@ def test_a_bug_report_is_offered_where_nothing_can_be_copied(
     expect(offered).to_have_value("Kernel: histogram\nJAX 0.12")
 
 
+@lab_only
 def test_the_card_stands_without_buttons_in_a_view_of_its_own(
     opened: NotebookPage,
 ) -> None:
-    if opened.host == "notebook":
-        pytest.skip("Notebook 7 has no place for a second view")
     opened.command("notebook:create-output-view")
     view = opened.page.locator(".jp-LinkedOutputView .pm-card")
     expect(view.locator("mark").first).to_have_text("counts_ref[...]")

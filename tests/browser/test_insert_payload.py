@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenNotebook
+from tests.browser.conftest import OpenNotebook, lab_only
 from tests.browser.notebook_page import NotebookPage
 from tests.browser.payloads import (
     FIX_1,
@@ -73,6 +73,7 @@ def test_all_at_once(opened: NotebookPage) -> None:
     expect(opened.button(0, FIX_ALL)).to_be_enabled()
 
 
+@lab_only
 def test_all_at_once_is_withdrawn_after_one(opened: NotebookPage) -> None:
     opened.button(0, FIX_1).click()
     expect(opened.card(0).locator(".pm-all")).to_be_hidden()
@@ -93,6 +94,7 @@ def test_a_changed_cell_is_stale_until_the_change_is_undone(opened: NotebookPage
     expect(opened.card(0).locator(".pm-status")).to_be_empty()
 
 
+@lab_only
 def test_a_change_after_an_insert_is_stale_too(opened: NotebookPage) -> None:
     opened.button(0, FIX_1).click()
     opened.page.keyboard.type("x")
@@ -103,6 +105,7 @@ def test_a_change_after_an_insert_is_stale_too(opened: NotebookPage) -> None:
     expect(opened.button(0, FIX_1)).to_be_enabled()
 
 
+@lab_only
 def test_a_cell_changed_behind_the_page_is_refused(opened: NotebookPage) -> None:
     changed = TEXT.replace("per_lane", "per_row")
     opened.set_cell_text(0, changed)
@@ -111,6 +114,7 @@ def test_a_cell_changed_behind_the_page_is_refused(opened: NotebookPage) -> None
     assert opened.cell_text(0) == changed
 
 
+@lab_only
 def test_a_notebook_saved_with_a_changed_cell_opens_stale(
     server: Server, open_notebook: OpenNotebook
 ) -> None:
@@ -120,15 +124,14 @@ def test_a_notebook_saved_with_a_changed_cell_opens_stale(
     expect(opened.button(0, FIX_1)).to_be_disabled()
 
 
+@lab_only
 def test_a_cell_that_may_not_be_edited_is_refused(
     server: Server, open_notebook: OpenNotebook
 ) -> None:
     server.write_notebook("locked.ipynb", [card_cell(editable=False)])
     opened = open_notebook("locked.ipynb")
     opened.button(0, FIX_1).click()
-    expect(opened.card(0).get_by_role("alert")).to_have_text(
-        "Not inserted: this cell is read-only"
-    )
+    expect(opened.card(0).get_by_role("alert")).to_have_text("Not inserted: this cell is read-only")
     assert opened.cell_text(0) == TEXT
 
 
@@ -136,6 +139,7 @@ def _without_id(payload: Payload) -> None:
     source_of(payload)["cell_id"] = None
 
 
+@lab_only
 def test_without_an_id_the_cell_is_found_by_its_text(
     server: Server, open_notebook: OpenNotebook
 ) -> None:
@@ -146,24 +150,20 @@ def test_without_an_id_the_cell_is_found_by_its_text(
     assert opened.cell_text(0) == counts_fixed(TEXT)
 
 
-def test_without_an_id_equal_cells_are_refused(
-    server: Server, open_notebook: OpenNotebook
-) -> None:
+@lab_only
+def test_without_an_id_equal_cells_are_refused(server: Server, open_notebook: OpenNotebook) -> None:
     cells = [card_cell(sample(_without_id), cell_id="another"), code_cell(TEXT, "twin")]
     server.write_notebook("twins.ipynb", cells)
     opened = open_notebook("twins.ipynb")
-    expect(opened.card(0).locator(".pm-status")).to_have_text(
-        "two cells hold this text: run again"
-    )
+    expect(opened.card(0).locator(".pm-status")).to_have_text("two cells hold this text: run again")
     expect(opened.card(0).locator(".pm-insert:visible")).to_have_count(0)
 
 
+@lab_only
 def test_a_copy_beside_it_stays_as_it_is(server: Server, open_notebook: OpenNotebook) -> None:
     server.write_notebook("copy.ipynb", [card_cell()])
     server.write_notebook("original.ipynb", [card_cell()])
     opened = open_notebook("copy.ipynb")
-    if opened.host == "notebook":
-        pytest.skip("Notebook 7 shows one notebook a page")
     opened.open_beside("original.ipynb")
     opened.button(0, FIX_1).click()
     assert opened.cell_text(0) == counts_fixed(TEXT)
@@ -191,6 +191,7 @@ def _in_a_file(payload: Payload) -> None:
         fix.update(elsewhere="kernels.py", insertable=False)
 
 
+@lab_only
 def test_a_fix_in_a_file_has_no_button(server: Server, open_notebook: OpenNotebook) -> None:
     server.write_notebook("file.ipynb", [card_cell(sample(_in_a_file))])
     opened = open_notebook("file.ipynb")
@@ -198,6 +199,7 @@ def test_a_fix_in_a_file_has_no_button(server: Server, open_notebook: OpenNotebo
     expect(opened.card(0).locator(".pm-state").first).to_have_text("in kernels.py: edit there")
 
 
+@lab_only
 def test_a_fix_in_another_cell_has_no_button(server: Server, open_notebook: OpenNotebook) -> None:
     caller = card_cell(text="histogram(x)", cell_id="caller")
     server.write_notebook("elsewhere.ipynb", [code_cell(TEXT, card_cell()["id"]), caller])
