@@ -13,10 +13,12 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from pallas_magic.compile_stage import Progress, install_note, why_not_compiled
 from pallas_magic.findings import (
     Checked,
     Finding,
     check_call_or_say,
+    compiled,
     findings,
     skipped,
     targets_for,
@@ -26,7 +28,7 @@ from pallas_magic.proofs import proved_report, unproved_report
 from pallas_magic.report import Report
 from pallas_magic.source.document import Library
 from pallas_magic.stopping import StopCell
-from pallas_magic.targets import Target, default_target, parse_targets
+from pallas_magic.targets import FAMILIES, Family, Target, default_target, parse_targets
 
 if TYPE_CHECKING:
     from pallas_magic.bridge.capture import Call, Recorder
@@ -84,14 +86,22 @@ def _joined(watches: list[Watch], verify: bool) -> Report:
     first = watches[0]
     for other in watches[1:]:
         first.adopt(other)
-    report = first.report()
-    return first.prove() if verify else dataclasses.replace(report, proving=False)
+    first.report()
+    return first.prove() if verify else dataclasses.replace(first.compile(), proving=False)
 
 
 def explain(error: BaseException, library: Library) -> Watch | None:
     """A closed watch on the kernel that ``error`` came from, ``None`` if it came from none."""
     watch = Watch(library=library)
     return watch if watch.blame(error) else None
+
+
+def _require_compilers(wanted: tuple[Target, ...] | None) -> None:
+    """Raise where a compiler of ``wanted`` is missing; any one will do where none is wanted."""
+    families: list[Family] = list(dict.fromkeys(one.family for one in wanted or ()))
+    missing = [family for family in families or FAMILIES if why_not_compiled(family)]
+    if missing and (families or len(missing) == len(FAMILIES)):
+        raise CompilerMissing("; ".join(install_note(family) for family in missing))
 
 
 class Watch:
@@ -111,18 +121,20 @@ class Watch:
         run: bool = True,
         execute: bool = True,
     ) -> None:
+        self._wanted = None if target == "auto" else parse_targets(target)
+        self._compile = compile is not False
         if compile is True:
-            raise CompilerMissing("this version runs no compiler; leave `compile` at 'auto'")
+            _require_compilers(self._wanted)
         self.library = library if library is not None else Library()
         self.interpreted = False
         self.stop_reason = ""
-        self._wanted = None if target == "auto" else parse_targets(target)
         self._run = run
         self._execute = execute
         self._stack = ExitStack()
         self._recorder: Recorder | None = None
         self._blamed: list[Checked] = []
         self._adopted: list[Watch] = []
+        self._parts: list[Checked] = []
         self._findings: tuple[Finding, ...] = ()
         self._unproved: Report | None = None
 
@@ -175,10 +187,23 @@ class Watch:
         self._adopted.append(other)
 
     def report(self, error: BaseException | None = None) -> Report:
-        """Lower every call, ask the rules, and report with fixes still to be proved."""
+        """Lower every call, ask the rules, and report.
+
+        What is left, to compile and to prove, takes longer; ``proving`` says that there is some.
+        """
         if error is not None:
             self.blame(error)
-        checked = [part for watch in (self, *self._adopted) for part in watch._checked()]
+        self._parts = [part for watch in (self, *self._adopted) for part in watch._checked()]
+        return self._report(self._parts)
+
+    def compile(self, progress: Progress | None = None) -> Report:
+        """The last report, its kernels compiled; ``progress`` is told how many of how many are."""
+        if self._unproved is None:
+            self.report()
+        self._parts = compiled(self._parts, progress)
+        return self._report(self._parts)
+
+    def _report(self, checked: list[Checked]) -> Report:
         failures = [failure for part in checked for failure in part.failures]
         self._findings = findings(failures, self.library)
         notes = tuple(dict.fromkeys(note for part in checked for note in part.notes))
@@ -187,12 +212,14 @@ class Watch:
             notes = (*notes, NO_CALL)
         if self.interpreted and self._findings:
             notes = (*notes, INTERPRETED)
-        self._unproved = unproved_report(kernels, self._findings, self.library, notes)
+        report = unproved_report(kernels, self._findings, self.library, notes)
+        pending = any(part.pending is not None for part in checked)
+        self._unproved = dataclasses.replace(report, proving=report.proving or pending)
         return self._unproved
 
     def prove(self) -> Report:
-        """The last report with each fix proved or dropped."""
-        unproved = self._unproved if self._unproved is not None else self.report()
+        """The last report, its kernels compiled and each fix proved or dropped."""
+        unproved = self.compile()
         if not unproved.proving or self._recorder is None:
             return dataclasses.replace(unproved, proving=False)
         return proved_report(unproved, self._findings, self._recorder.objects, self.library)
@@ -220,7 +247,8 @@ class Watch:
             if why := wrong_family(call, target):
                 parts.append(Checked((skipped(call.name, target, why),), ()))
             else:
-                parts.append(check_call_or_say(call, target, self._recorder.objects))
+                objects = self._recorder.objects
+                parts.append(check_call_or_say(call, target, objects, self._compile))
         return parts
 
     def _chip(self) -> Target:

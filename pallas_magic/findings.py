@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from pallas_magic.compile_stage import (
+    COMPILING,
+    NOT_ASKED,
+    Compiled,
+    Pending,
+    Progress,
+    compile_pending,
+    install_note,
+    why_not_compiled,
+)
 from pallas_magic.failure import Candidate, Failure
 from pallas_magic.report import Diagnostic, KernelReport, Stage, StageResult
 from pallas_magic.rules import FALLBACK_CODE, Rule, fallback, rule_for
@@ -17,7 +27,6 @@ if TYPE_CHECKING:
     from pallas_magic.bridge.objects import ObjectRecorder
 
 LOWERING_LIMIT_SECONDS = 30.0
-NO_COMPILER_YET = "no compiler was run"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,15 +50,21 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Checked:
-    """All that lowering said: a report for each kernel and target, and the failures."""
+    """All that was said: a report for each kernel and target, and the failures.
+
+    ``pending`` is the one kernel's compilation, where it is still to be done.
+    """
 
     kernels: tuple[KernelReport, ...]
     failures: tuple[tuple[Call | None, Failure], ...]
     notes: tuple[str, ...] = ()
+    pending: Pending | None = None
 
 
-def check_call(call: Call, target: Target, objects: ObjectRecorder) -> Checked:
-    """Lower one call for one target."""
+def check_call(
+    call: Call, target: Target, objects: ObjectRecorder, compile: bool = True
+) -> Checked:
+    """Lower one call for one target; where ``compile`` says so and can be, it is to be compiled."""
     from pallas_magic.bridge.failures import find_failures
     from pallas_magic.bridge.lowering import lower
 
@@ -58,7 +73,14 @@ def check_call(call: Call, target: Target, objects: ObjectRecorder) -> Checked:
         return Checked((skipped(call.name, target, lowered.skipped),), ())
     found = find_failures(call, lowered, target, objects)
     status = StageResult("failed" if found.failures else "ok", lowered.seconds)
-    compiled = "the kernel does not lower" if found.failures else NO_COMPILER_YET
+    why = why_not_compiled(target.family) if compile else NOT_ASKED
+    pending = None
+    if found.failures:
+        compiled = "the kernel does not lower"
+    elif why:
+        compiled = why
+    else:
+        compiled, pending = COMPILING, Pending(call, target, lowered, objects)
     kernel = KernelReport(
         call.name,
         target.name,
@@ -69,13 +91,34 @@ def check_call(call: Call, target: Target, objects: ObjectRecorder) -> Checked:
         },
     )
     notes = (f"`{call.name}` has more errors than are shown",) if found.more else ()
-    return Checked((kernel,), tuple((call, failure) for failure in found.failures), notes)
+    if compile and why and not found.failures:
+        notes = (*notes, install_note(target.family))
+    failures = tuple((call, failure) for failure in found.failures)
+    return Checked((kernel,), failures, notes, pending)
 
 
-def check_call_or_say(call: Call, target: Target, objects: ObjectRecorder) -> Checked:
+def compiled(parts: Sequence[Checked], progress: Progress | None = None) -> list[Checked]:
+    """``parts`` with what was pending compiled."""
+    pending = [(part.kernels[0], part.pending) for part in parts if part.pending is not None]
+    results = iter(compile_pending(pending, progress) if pending else ())
+    return [
+        part if part.pending is None else _with_result(part, next(results)) for part in parts
+    ]
+
+
+def _with_result(part: Checked, result: Compiled) -> Checked:
+    assert part.pending is not None
+    found = [(part.pending.call, result.failure)] if result.failure is not None else []
+    notes = (*part.notes, result.note) if result.note else part.notes
+    return Checked((result.kernel,), (*part.failures, *found), notes)
+
+
+def check_call_or_say(
+    call: Call, target: Target, objects: ObjectRecorder, compile: bool = True
+) -> Checked:
     """:func:`check_call`, and on a fault of ours the kernel as skipped, with one line."""
     try:
-        return check_call(call, target, objects)
+        return check_call(call, target, objects, compile)
     except Exception as fault:
         why = f"pallas_magic failed on it: {type(fault).__name__}: {fault}"
         return Checked((skipped(call.name, target, why),), ())

@@ -46,11 +46,15 @@ TARGETS: tuple[Target, ...] = (
 )
 _BY_NAME = {target.name: target for target in TARGETS}
 DEFAULT_NAMES: dict[Family, str] = {"tpu": "tpu:v5e", "gpu": "gpu:h100"}
+FAMILIES: tuple[Family, ...] = ("tpu", "gpu")
+
+
+_ALL: dict[str, Family] = {f"{family}:all": family for family in FAMILIES}
 
 
 def known_names() -> tuple[str, ...]:
     """Everything :func:`parse_targets` takes, ``auto`` aside."""
-    return ("tpu", "gpu", *_BY_NAME)
+    return (*FAMILIES, *(f"{family}:all" for family in FAMILIES), *_BY_NAME)
 
 
 def default_target(family: Family) -> Target:
@@ -68,14 +72,19 @@ def parse_targets(text: str) -> tuple[Target, ...]:
     """The chips named by ``text``, commas between them; raises :class:`UnknownTarget`.
 
     ``auto`` is not a chip: the engine resolves it before it comes here. Within
-    a list a bare chip takes the family before it, as in ``tpu:v5e,v6e``.
+    a list a bare chip takes the family before it, as in ``tpu:v5e,v6e``; ``tpu:all``
+    stands for every chip of the family.
     """
     family = ""
     found: list[Target] = []
     for name in (part.strip().lower() for part in text.split(",")):
         full = DEFAULT_NAMES.get(name) if name in ("tpu", "gpu") else name  # type: ignore[call-overload]
-        if full not in _BY_NAME and family:
+        if full not in (*_BY_NAME, *_ALL) and family:
             full = f"{family}:{name}"
+        if full in _ALL:
+            family = _ALL[full]
+            found += [one for one in TARGETS if one.family == family]
+            continue
         if full not in _BY_NAME:
             raise UnknownTarget(
                 f"unknown target {name!r}; known targets: auto, {', '.join(known_names())}"

@@ -1,0 +1,60 @@
+"""# PM901: the compiler gave no answer
+
+## What it means
+The kernel lowers. The vendor's compiler then ended itself, was ended, or took
+longer than its limit. It runs in a process of its own, so nothing of yours was
+lost, and the next check starts a new one.
+
+## Why it happens
+Compilers check their own assumptions and abort where one does not hold. Most
+often the kernel holds something that they have not been taught: on the machine
+with the accelerator the same kernel would take the Python process down. Very
+large blocks can keep a compiler busy for minutes, and a machine that runs out
+of memory may end the process.
+
+## Fix
+The text of the abort often names the operation. Otherwise make the blocks
+smaller, or take the kernel apart until it compiles. The environment variable
+`PALLAS_MAGIC_COMPILE_SECONDS` sets the limit for one kernel.
+
+## Fix safety
+There is no ready fix. This is a warning: it does not show that the kernel is
+wrong.
+
+## References
+"Copy as bug report" in an error's card; https://github.com/jax-ml/jax/issues
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pallas_magic.failure import Candidate, Failure
+from pallas_magic.report import Diagnostic
+from pallas_magic.source.document import Library
+
+code = "PM901"
+name = "compiler-lost"
+
+
+def match(failure: Failure) -> bool:
+    return failure.stage == "compile" and failure.error_type == "CompilerLost"
+
+
+def diagnose(failure: Failure, sources: Library) -> Diagnostic:
+    return Diagnostic(
+        code=code,
+        name=name,
+        severity="warning",
+        stage="compile",
+        targets=(failure.target.name,),
+        kernel=failure.kernel,
+        message=f"`{failure.kernel}` could not be compiled for {failure.target.title}:"
+        f" {failure.text}",
+        primary=sources.span(failure.place) or sources.span(failure.call.build),
+        primary_text="not compiled",
+    )
+
+
+def fixes(failure: Failure, sources: Library) -> Iterable[Candidate]:
+    return ()
