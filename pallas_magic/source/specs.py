@@ -6,17 +6,20 @@ import ast
 import dataclasses
 from collections.abc import Mapping
 
-from pallas_magic.failure import Role
+from pallas_magic.failure import CallSite, Role
 from pallas_magic.source.calls import keyword
-from pallas_magic.source.document import Library, Place
+from pallas_magic.source.document import Library
+from pallas_magic.source.names import namespace
 from pallas_magic.source.resolve import Expression, leaves, resolve
-from pallas_magic.source.syntax import Syntax, syntax_of
+from pallas_magic.source.syntax import Syntax, identifier, syntax_of
 
 _KEYWORDS: Mapping[Role, tuple[str, ...]] = {
     "input": ("in_specs",),
     "output": ("out_specs",),
     "scratch": ("scratch_shapes", "scratch_types"),
 }
+
+_MAX_STEPS = 8
 
 
 def spec_keywords(role: Role) -> tuple[str, ...]:
@@ -43,19 +46,62 @@ class SpecCall:
         return None
 
 
-def spec_call(sources: Library, build: Place | None) -> SpecCall | None:
-    """The call that holds the specs of what was built at ``build``."""
-    syntax = syntax_of(sources, build)
-    node = syntax.at(build) if syntax is not None and build is not None else None
-    if syntax is None or not isinstance(node, ast.Call):
+def spec_call(sources: Library, site: CallSite) -> SpecCall | None:
+    """The call that holds the specs of a kernel, found from where it was built or called."""
+    build = _build(sources, site)
+    if build is None or not isinstance(build.node, ast.Call):
         return None
-    grid_spec = keyword(node, "grid_spec")
+    grid_spec = keyword(build.node, "grid_spec")
     if grid_spec is None:
-        return SpecCall(syntax, node, node, syntax)
-    holder = resolve(sources, Expression(syntax, grid_spec.value))
+        return SpecCall(build.syntax, build.node, build.node, build.syntax)
+    holder = resolve(sources, Expression(build.syntax, grid_spec.value))
     if not isinstance(holder.node, ast.Call):
         return None
-    return SpecCall(holder.syntax, holder.node, node, syntax)
+    return SpecCall(holder.syntax, holder.node, build.node, build.syntax)
+
+
+def _build(sources: Library, site: CallSite) -> Expression | None:
+    """``pl.pallas_call(...)``: at the recorded place, behind a name there, or by its kernel.
+
+    Only a call that was built while it was recorded has a place of its own.
+    """
+    syntax = syntax_of(sources, site.build)
+    node = syntax.at(site.build) if syntax is not None and site.build is not None else None
+    for _ in range(_MAX_STEPS):
+        if syntax is None or not isinstance(node, ast.Call):
+            break
+        if _builds(node):
+            return Expression(syntax, node)
+        called = resolve(sources, Expression(syntax, node.func))
+        syntax, node = called.syntax, called.node
+    return _build_of_kernel(sources, site)
+
+
+def _build_of_kernel(sources: Library, site: CallSite) -> Expression | None:
+    syntax = syntax_of(sources, site.kernel)
+    if syntax is None or site.kernel is None:
+        return None
+    name = site.kernel.function.rsplit(".", maxsplit=1)[-1]
+    found = [
+        Expression(one, node)
+        for one in namespace(sources, syntax.document)
+        for node in ast.walk(one.module)
+        if isinstance(node, ast.Call) and _builds(node) and _takes(node, name)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _builds(call: ast.Call) -> bool:
+    """Whether this is ``pallas_call(...)``, or a ``partial`` of it."""
+    first = identifier(call.args[0]) if call.args else ""
+    return "pallas_call" in (identifier(call.func), first)
+
+
+def _takes(call: ast.Call, kernel: str) -> bool:
+    given = call.args[0] if call.args else None
+    if isinstance(given, ast.Call) and given.args:
+        given = given.args[0]
+    return given is not None and identifier(given) == kernel
 
 
 def operand_spec(

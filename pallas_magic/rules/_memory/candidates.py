@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from pallas_magic.failure import Access, Candidate, Failure, Ref
+from pallas_magic.failure import Access, AccessKind, Candidate, Failure, Ref
 from pallas_magic.rules._memory.indexed import Indexed, indexed
 from pallas_magic.rules._memory.placement import moved
 from pallas_magic.rules._memory.scalar_index import scalar_indices
 from pallas_magic.rules._memory.scalar_loop import loops_of_stores, stacks_of_loads
-from pallas_magic.rules._memory.vector_stores import as_vectors, needs_mask
+from pallas_magic.rules._memory.vector_stores import as_vectors, covered, needs_mask
 from pallas_magic.rules._memory.wording import ref_name
-from pallas_magic.source.document import Library
+from pallas_magic.source.document import Library, Place
 
 # SMEM is small, and a scalar of an array that fills it is seldom what was meant.
 _LARGEST_IN_SMEM = 8192
@@ -41,26 +41,29 @@ def scalar_fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
     fits = math.prod(ref.shape) <= _LARGEST_IN_SMEM
     if only_scalars and fits and (edits := moved(failure, sources, "SMEM")):
         yield Candidate(f"move `{name}` to SMEM", edits)
-    stores = _subscripts(ref, _scalar_stores(failure), sources)
-    if stores and (edits := as_vectors(ref, stores, sources)):
+    stores = _subscripts(ref, _single(failure, "store"), sources)
+    loads = _subscripts(ref, _single(failure, "load"), sources)
+    if stores and (edits := as_vectors(ref, stores, loads, sources)):
         yield Candidate(_as_vector_title(ref, stores), edits)
 
 
 def _moves_to_vmem(failure: Failure, ref: Ref, name: str, sources: Library) -> Iterator[Candidate]:
-    if _loads_a_lane_of_run_time(ref, failure.accesses):
-        return
     edits = moved(failure, sources, "VMEM")
-    scalar_stores = _scalar_stores(failure)
-    if not edits:
+    scalar_stores, scalar_loads = _single(failure, "store"), _single(failure, "load")
+    stores = _subscripts(ref, scalar_stores, sources)
+    loads = _subscripts(ref, scalar_loads, sources)
+    rewritten = {
+        place for store in stores if needs_mask(ref, store) for place in _places(store, loads)
+    }
+    left = [load for load in scalar_loads if load.place not in rewritten]
+    if not edits or any(_lane_of_run_time(ref, load) for load in left):
         return
     if not scalar_stores:
         yield Candidate(f"move `{name}` to VMEM", edits)
-        return
-    stores = _subscripts(ref, scalar_stores, sources)
-    if stores and (rewritten := as_vectors(ref, stores, sources)):
-        how = "under a mask" if any(needs_mask(ref, store) for store in stores) else "as slices"
+    elif stores and (as_vector := as_vectors(ref, stores, loads, sources)):
+        how = "under a mask" if rewritten else "as slices"
         title = f"move `{name}` to VMEM and store its single elements {how}"
-        yield Candidate(title, (*edits, *rewritten))
+        yield Candidate(title, (*edits, *as_vector))
 
 
 def _one_scalar_at_a_time(
@@ -70,9 +73,9 @@ def _one_scalar_at_a_time(
     count = max((math.prod(access.shape) for access in vectors), default=0)
     if not subscripts or count <= 1:
         return
-    if all(access.kind == "store" for access in vectors):
+    if all(one.stores for one in subscripts):
         edits, verb = loops_of_stores(subscripts), "store"
-    elif all(access.kind == "load" for access in vectors):
+    elif not any(one.stores for one in subscripts):
         edits, verb = stacks_of_loads(subscripts, sources), "load"
     else:
         return
@@ -80,15 +83,22 @@ def _one_scalar_at_a_time(
         yield Candidate(f"{verb} the {count} values one scalar at a time", edits)
 
 
-def _scalar_stores(failure: Failure) -> list[Access]:
-    return [one for one in failure.accesses if one.kind == "store" and not one.shape]
+def _single(failure: Failure, kind: AccessKind) -> list[Access]:
+    """The accesses of single elements."""
+    return [one for one in failure.accesses if one.kind == kind and not one.shape]
 
 
-def _loads_a_lane_of_run_time(ref: Ref, accesses: Sequence[Access]) -> bool:
-    """Whether an element is loaded whose lane is not known: no compiler takes that from VMEM."""
-    loads = [one for one in accesses if one.kind == "load" and not one.shape]
-    last = [load.static_index[-1] if load.static_index else None for load in loads]
-    return bool(ref.shape) and ref.shape[-1] > 1 and None in last
+def _places(store: Indexed, loads: Sequence[Indexed]) -> Iterator[Place | None]:
+    """Where a masked store rewrites what is loaded."""
+    yield store.accesses[0].place
+    for load in covered(store, loads):
+        yield load.accesses[0].place
+
+
+def _lane_of_run_time(ref: Ref, access: Access) -> bool:
+    """Whether the lane is known only when the kernel runs: no compiler loads that from VMEM."""
+    lane = access.static_index[-1] if access.static_index else None
+    return bool(ref.shape) and ref.shape[-1] > 1 and lane is None
 
 
 def _subscripts(ref: Ref, accesses: Sequence[Access], sources: Library) -> tuple[Indexed, ...]:

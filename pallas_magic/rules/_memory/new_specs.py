@@ -23,7 +23,7 @@ _FLAT_ORIGIN = re.compile(r"args\[\d+\]")
 
 def added_spec(failure: Failure, ref: Ref, sources: Library, space: str) -> tuple[TextEdit, ...]:
     """An edit that gives ``ref`` a spec in ``space``; empty where the text is not plain enough."""
-    call = spec_call(sources, failure.call.build)
+    call = spec_call(sources, failure.call)
     texts = _spec_texts(sources, call, space) if call is not None else None
     names = spec_keywords(ref.role)
     if call is None or texts is None or ref.role not in ("input", "output"):

@@ -56,7 +56,9 @@ def moved(failure: Failure, sources: Library, space: Space) -> tuple[TextEdit, .
     where = placed(failure, sources)
     if where is None:
         return () if ref.has_spec else added_spec(failure, ref, sources, space)
-    if where.alone:
+    if (given := _space_given_to_helper(where)) is not None:
+        edit = _renamed(sources, given, space)
+    elif where.alone:
         edit = _changed_in_place(sources, where.built, space)
     else:
         edit = _own_spec(sources, where, space)
@@ -75,9 +77,28 @@ def space_expression(built: Expression) -> Expression | None:
     return Expression(built.syntax, written[0]) if written else None
 
 
+def written_space(where: Placed) -> Expression | None:
+    """The memory space as the user chose it: in the spec, or given to the helper that builds it."""
+    written = space_expression(where.built)
+    return _space_given_to_helper(where) or written
+
+
+def _space_given_to_helper(where: Placed) -> Expression | None:
+    """``pltpu.SMEM`` in ``block(pltpu.SMEM, 8, 128)``, where ``block`` builds the spec with it."""
+    written, element = space_expression(where.built), where.element
+    function = where.built.syntax.function(where.built.node)
+    if written is None or element is None or not isinstance(element.node, ast.Call):
+        return None
+    if function is None or identifier(written.node) not in local_names(function):
+        return None
+    given = [*element.node.args, *(one.value for one in element.node.keywords)]
+    spaces = [one for one in given if identifier(one) in MEMORY_SPACES]
+    return Expression(element.syntax, spaces[0]) if len(spaces) == 1 else None
+
+
 def call_of_specs(failure: Failure, sources: Library) -> SpecCall | None:
     """The call that takes the specs of the failing kernel."""
-    return spec_call(sources, failure.call.build)
+    return spec_call(sources, failure.call)
 
 
 def _recorded(ref: Ref, sources: Library) -> Expression | None:

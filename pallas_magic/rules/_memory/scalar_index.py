@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from pallas_magic.report import TextEdit
+from pallas_magic.rules._memory.assignment import all_or_none
 from pallas_magic.rules._memory.indexed import Indexed
-from pallas_magic.source.syntax import end_of, start_of
+from pallas_magic.source.syntax import end_of, identifier, start_of
 
 Edits = tuple[TextEdit, ...]
 
@@ -15,16 +16,16 @@ Edits = tuple[TextEdit, ...]
 def scalar_indices(moved: Sequence[Indexed]) -> Iterator[Edits]:
     """Ways to index every one of ``moved`` down to a scalar, the likeliest first.
 
-    What is stored must become a scalar too. The text alone does not tell
-    whether it is one already, so both are proposed where both are possible.
+    What is stored must become a scalar too. The text alone does not always tell
+    whether it is one already; then both are proposed.
     """
     if any(one.stores and one.statement is None for one in moved):
         return
     seen = set()
     for element_of_value in (False, True):
         edits = [edit for one in moved for edit in _down_to_scalar(one, moved, element_of_value)]
-        made = tuple(edit for edit in edits if edit is not None)
-        if len(made) == len(edits) and made not in seen:
+        made = all_or_none(edits)
+        if made and made not in seen:
             seen.add(made)
             yield made
 
@@ -38,12 +39,25 @@ def _down_to_scalar(
     if statement is None:
         return
     value = statement.value
-    inner = None if element_of_value else _scalar_inside(value)
-    if inner is not None:
+    if (text := repeated_scalar(one, value)) is not None:
+        yield one.syntax.replace(value, text)
+    elif (inner := _scalar_inside(value)) is not None:
         yield one.syntax.replace_between(start_of(value), start_of(inner), "")
         yield one.syntax.replace_between(end_of(inner), end_of(value), "")
     elif element_of_value or not _may_be_scalar(statement, moved):
         yield from _element(one, value)
+
+
+def repeated_scalar(one: Indexed, value: ast.expr) -> str | None:
+    """The number that all of ``value`` is, written as the ref's type wants it."""
+    if not isinstance(value, ast.Call):
+        return None
+    number = {"zeros": "0", "zeros_like": "0", "ones": "1", "ones_like": "1"}.get(
+        identifier(value.func)
+    )
+    if number is None:
+        return None
+    return {"float32": f"{number}.0", "int32": number}.get(one.accesses[0].dtype)
 
 
 def _may_be_scalar(statement: ast.Assign | ast.AugAssign, moved: Sequence[Indexed]) -> bool:

@@ -20,6 +20,7 @@ from pallas_magic.rules._memory.layout import (
     indentation_step,
     lines_after,
 )
+from pallas_magic.rules._memory.scalar_index import repeated_scalar
 from pallas_magic.source.document import Library
 from pallas_magic.source.names import spelled
 from pallas_magic.source.syntax import Syntax, start_of
@@ -28,6 +29,7 @@ LONGEST_STORE = 128
 LONGEST_LOAD = 32
 
 _COUNTERS = ("i", "j", "k", "row", "column", "index")
+_VALUES = ("values", "new_values", "stored_values")
 
 
 def loops_of_stores(stores: Sequence[Indexed]) -> tuple[TextEdit, ...]:
@@ -53,25 +55,27 @@ def _loop(store: Indexed) -> tuple[TextEdit, ...]:
         return ()
     if not can_take_lines(syntax, statement):
         return ()
-    counted = _counters(store)
+    counters = _counters(store)
+    at = f"[{', '.join(counters)}]"
     value = statement.value
-    if isinstance(value, ast.Name):
-        lines = _loop_lines(store, statement, counted, value.id)
-        return all_or_none((as_lines(syntax, statement, lines),))
-    values = free_names(syntax, statement, ("values", "new_values", "stored_values"), 1)[0]
-    lines = _loop_lines(store, statement, counted, values)
-    return all_or_none(
-        (
-            syntax.replace_between(
-                start_of(store.node), operator_end(syntax, statement), f"{values} ="
-            ),
-            lines_after(syntax, statement, lines),
+    number = repeated_scalar(store, value)
+    if number is None and not isinstance(value, ast.Name):
+        values = free_names(syntax, statement, _VALUES, 1)[0]
+        before_value = start_of(store.node), operator_end(syntax, statement)
+        lines = _loop_lines(store, statement, counters, values + at)
+        return all_or_none(
+            (
+                syntax.replace_between(*before_value, f"{values} ="),
+                lines_after(syntax, statement, lines),
+            )
         )
-    )
+    scalar = number if number is not None else syntax.text(value) + at
+    lines = _loop_lines(store, statement, counters, scalar)
+    return all_or_none((as_lines(syntax, statement, lines),))
 
 
 def _loop_lines(
-    store: Indexed, statement: Assignment, counters: list[str], value: str
+    store: Indexed, statement: Assignment, counters: list[str], scalar: str
 ) -> list[str]:
     step = indentation_step(store.syntax, statement)
     loops = [(name, size) for name, size in zip(counters, store.shape, strict=True) if size > 1]
@@ -79,7 +83,7 @@ def _loop_lines(
         f"{step * depth}for {name} in range({size}):" for depth, (name, size) in enumerate(loops)
     ]
     target = f"{store.ref_text}[{_scalar_index(store.axes, counters)}]"
-    body = f"{target} {operator(store.syntax, statement)} {value}[{', '.join(counters)}]"
+    body = f"{target} {operator(store.syntax, statement)} {scalar}"
     return [*lines, step * len(loops) + body]
 
 

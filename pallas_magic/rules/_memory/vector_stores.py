@@ -27,17 +27,32 @@ from pallas_magic.source.syntax import end_of, start_of
 _LONGEST_LINE = 88
 
 
-def as_vectors(ref: Ref, stores: Sequence[Indexed], sources: Library) -> tuple[TextEdit, ...]:
-    """Every scalar store of ``stores`` as a vector store; empty where one cannot be."""
+def as_vectors(
+    ref: Ref, stores: Sequence[Indexed], loads: Sequence[Indexed], sources: Library
+) -> tuple[TextEdit, ...]:
+    """Every scalar store of ``stores`` as a vector store; empty where one cannot be.
+
+    ``loads`` are the loads of single elements: those that a masked store covers
+    become loads of its row.
+    """
     edits: list[TextEdit] = []
     for store in stores:
-        made = (
-            _masked(ref, store, sources) if needs_mask(ref, store) else _slice(ref, store, sources)
-        )
+        if needs_mask(ref, store):
+            made = _masked(ref, store, covered(store, loads), sources)
+        else:
+            made = _slice(ref, store, sources)
         if not made:
             return ()
         edits += made
     return tuple(edits)
+
+
+def covered(store: Indexed, loads: Sequence[Indexed]) -> list[Indexed]:
+    """The loads within the stored value of the very element that is stored."""
+    if store.statement is None:
+        return []
+    inside = set(ast.walk(store.statement.value))
+    return [load for load in loads if load.node in inside and load.axes == store.axes]
 
 
 def needs_mask(ref: Ref, store: Indexed) -> bool:
@@ -64,35 +79,45 @@ def _slice(ref: Ref, store: Indexed, sources: Library) -> tuple[TextEdit, ...]:
     )
 
 
-def _masked(ref: Ref, store: Indexed, sources: Library) -> tuple[TextEdit, ...]:
+def _masked(
+    ref: Ref, store: Indexed, loads: Sequence[Indexed], sources: Library
+) -> tuple[TextEdit, ...]:
     syntax, document, statement = store.syntax, store.syntax.document, store.statement
     where = spelled(sources, document, "jax.numpy", "where")
-    int32 = spelled(sources, document, "jax.numpy", "int32")
-    iota = spelled(sources, document, "jax.lax", "broadcasted_iota")
+    lane = _lane(ref, store, sources)
     row_index = _row(ref, store.axes, spelled(sources, document, "jax.experimental.pallas", "ds"))
-    if statement is None or None in (where, int32, iota, row_index):
+    if statement is None or where is None or lane is None or row_index is None:
         return ()
     row = f"{store.ref_text}[{row_index}]"
-    ones = "1, " * (len(ref.shape) - 1)
-    shape = f"({ones}{ref.shape[-1]}{',' if not ones else ''})"
-    lane = f"{iota}({int32}, {shape}, {len(ref.shape) - 1}) == {_grouped(store.axes[-1].text)}"
     before, after = _around_value(store, statement, row)
-    value = syntax.text(statement.value)
-    text = f"{row} = {where}({lane}, {before}{value}{after}, {row})"
-    opening, closing = f"{where}({lane}, {before}", f"{after}, {row})"
-    if statement.col_offset + len(text) > _LONGEST_LINE:
-        base = syntax.indentation(statement.lineno)
+    parts = [lane, f"{before}{syntax.text(statement.value)}{after}", row]
+    base, separator, closing = "", ", ", ""
+    if statement.col_offset + len(f"{row} = {where}({', '.join(parts)})") > _LONGEST_LINE:
+        base = "\n" + syntax.indentation(statement.lineno)
         step = indentation_step(syntax, statement)
-        opening = f"{where}(\n{base}{step}{lane},\n{base}{step}{before}"
-        closing = f"{after},\n{base}{step}{row},\n{base})"
-    end = operator_end(syntax, statement)
+        separator, closing, base = f",{base}{step}", f",{base}", f"{base}{step}"
     return all_or_none(
         (
-            syntax.replace_between(start_of(store.node), end, f"{row} ="),
-            syntax.insert(start_of(statement.value), opening),
-            syntax.insert(end_of(statement.value), closing),
+            syntax.replace_between(
+                start_of(store.node), operator_end(syntax, statement), f"{row} ="
+            ),
+            syntax.insert(start_of(statement.value), f"{where}({base}{lane}{separator}{before}"),
+            *(load.syntax.replace(load.node, row) for load in loads),
+            syntax.insert(end_of(statement.value), f"{after}{separator}{row}{closing})"),
         )
     )
+
+
+def _lane(ref: Ref, store: Indexed, sources: Library) -> str | None:
+    """The mask of the one lane that is stored to."""
+    document = store.syntax.document
+    int32 = spelled(sources, document, "jax.numpy", "int32")
+    iota = spelled(sources, document, "jax.lax", "broadcasted_iota")
+    if int32 is None or iota is None:
+        return None
+    ones = "1, " * (len(ref.shape) - 1)
+    shape = f"({ones}{ref.shape[-1]}{',' if not ones else ''})"
+    return f"{iota}({int32}, {shape}, {len(ref.shape) - 1}) == {_operand(store.axes[-1].text)}"
 
 
 def _around_value(store: Indexed, statement: Assignment, row: str) -> tuple[str, str]:
@@ -129,5 +154,8 @@ def _slice_of_one(axis: Axis, size: int, ds: str | None) -> str | None:
     return f"{ds}({axis.text}, 1)" if ds is not None else None
 
 
-def _grouped(text: str) -> str:
-    return text if text.replace("_", "a").isalnum() else f"({text})"
+def _operand(text: str) -> str:
+    """``text`` as the right side of a comparison."""
+    node = ast.parse(text, mode="eval").body
+    weak = (ast.Compare, ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.UnaryOp)
+    return f"({text})" if isinstance(node, weak) else text

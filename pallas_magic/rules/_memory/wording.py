@@ -6,11 +6,13 @@ import ast
 
 from pallas_magic.failure import Access, Failure
 from pallas_magic.report import Diagnostic, Label, Span
-from pallas_magic.rules._memory.placement import call_of_specs, placed, space_expression
+from pallas_magic.rules._memory.placement import call_of_specs, placed, written_space
 from pallas_magic.source.calls import keyword
 from pallas_magic.source.document import Library
 from pallas_magic.source.resolve import Expression
-from pallas_magic.source.syntax import syntax_of
+from pallas_magic.source.syntax import identifier, syntax_of
+
+_LONGEST_NAME = 40
 
 
 def ref_name(failure: Failure, sources: Library) -> str:
@@ -18,7 +20,7 @@ def ref_name(failure: Failure, sources: Library) -> str:
     name = failure.ref.name if failure.ref is not None else ""
     if name.isidentifier():
         return name
-    return _base_name(failure, sources) or name or "the ref"
+    return _written_name(failure, sources) or name or "the ref"
 
 
 def value_words(access: Access) -> str:
@@ -51,7 +53,7 @@ def diagnostic(
         message=message,
         primary=sources.span(failure.place) or sources.span(failure.call.build),
         primary_text=mark,
-        labels=(*_effects(failure, sources, mark), *cause),
+        labels=(*_effects(failure, sources, mark), *_passed(failure, sources), *cause),
         notes=(note,),
         original=f"{failure.error_type}: {failure.text}",
     )
@@ -64,9 +66,9 @@ def cause_in(failure: Failure, sources: Library, space: str) -> tuple[Label, ...
         return _label(_prefetch(failure, sources), "prefetched operands are in SMEM")
     where = placed(failure, sources)
     if where is not None:
-        written = space_expression(where.built)
-        if written is not None:
-            return _label(written, f"put in {space} here")
+        written = written_space(where)
+        if written is not None or space != "VMEM":
+            return _label(written or where.built, f"put in {space} here")
         return _label(where.built, f"no memory space: placed in {space}")
     call = call_of_specs(failure, sources)
     if ref is None or ref.has_spec or call is None:
@@ -103,12 +105,28 @@ def _prefetch(failure: Failure, sources: Library) -> Expression | None:
     return Expression(call.syntax, given.value) if call is not None and given is not None else None
 
 
-def _base_name(failure: Failure, sources: Library) -> str:
-    """The name that the refused expression begins with."""
+def _passed(failure: Failure, sources: Library) -> tuple[Label, ...]:
+    """A mark on the call that gives the ref to a helper which calls it something else."""
+    written, name = _written_name(failure, sources), ref_name(failure, sources)
+    caller = sources.span(failure.stack[-1]) if failure.stack else None
+    if caller is None or written is None or written == name or not written.isidentifier():
+        return ()
+    return (Label(caller, f"`{written}` is `{name}` here", "cause"),)
+
+
+def _written_name(failure: Failure, sources: Library) -> str | None:
+    """The ref as the refused expression writes it: `o_ref`, `refs[0]`."""
     syntax = syntax_of(sources, failure.place)
     node = syntax.at(failure.place) if syntax is not None and failure.place is not None else None
-    if isinstance(node, ast.Call) and node.args and not isinstance(node.func, ast.Attribute):
-        node = node.args[0]
-    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    if isinstance(node, ast.Call):
+        node = node.args[0] if node.args else node
+    elif isinstance(node, ast.Subscript):
+        node = node.value
+    while isinstance(node, ast.Subscript) and identifier(node.value) == "at":
+        node = node.value
+    if isinstance(node, ast.Attribute) and node.attr == "at":
+        node = node.value
+    if syntax is None or not isinstance(node, (ast.Name, ast.Subscript, ast.Attribute)):
+        return None
+    text = syntax.text(node)
+    return text if len(text) <= _LONGEST_NAME else None
