@@ -17,6 +17,7 @@ from pallas_magic.bridge.lowering import Lowered
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.operands import kernel_refs, scoped_site, scratch_site
 from pallas_magic.bridge.recovery import Backend, MissingRule, Raised, Recovered, recover
+from pallas_magic.bridge.specs import static_grid
 from pallas_magic.bridge.warps import warp_region
 from pallas_magic.failure import CallSite, Failure, Ref
 from pallas_magic.report import Stage
@@ -152,6 +153,7 @@ def call_site(call: Call) -> CallSite:
         kind="pallas_call" if call.is_pallas_call else "kernel",
         has_grid=bool(mapping is not None and mapping.grid),
         applied=call.applied,
+        grid=static_grid(mapping.grid) if mapping is not None else (),
     )
 
 

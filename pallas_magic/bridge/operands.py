@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-import jax
-from jax._src.pallas import core as pallas_core
 
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.kernels import make_ref
 from pallas_magic.bridge.objects import ObjectRecorder
-from pallas_magic.failure import Ref, Role, Site
+from pallas_magic.bridge.specs import flat_specs, operands_of, specs_of, window
+from pallas_magic.failure import Ref, Role, Site, Window
 
 
 def kernel_refs(call: Call, objects: ObjectRecorder) -> tuple[Ref, ...]:
@@ -21,6 +19,7 @@ def kernel_refs(call: Call, objects: ObjectRecorder) -> tuple[Ref, ...]:
     names = _parameter_names(call)
     roles = list(_roles(call, len(jaxpr.invars)))
     specs = _specs(call)
+    windows = _windows(call, specs)
     found = []
     for position, variable in enumerate(jaxpr.invars):
         role, operand, origin = roles[position]
@@ -38,6 +37,7 @@ def kernel_refs(call: Call, objects: ObjectRecorder) -> tuple[Ref, ...]:
                 has_spec=spec is not None,
                 spec=site,
                 shared_spec=sum(other is spec for other in specs.values()) > 1,
+                window=windows.get((role, operand)),
             )
         )
     return tuple(found)
@@ -91,32 +91,21 @@ def _specs(call: Call) -> dict[tuple[Role, int], Any]:
     built = call.recorded().built
     if built is None:
         return {}
-    found: dict[tuple[Role, int], Any] = {}
-    grid_spec = built.locals.get("grid_spec")
-    if grid_spec is not None:
-        found |= _flat("input", getattr(grid_spec, "in_specs", ()))
-        found |= _flat("output", getattr(grid_spec, "out_specs", ()))
-        found |= _flat("scratch", getattr(grid_spec, "scratch_shapes", ()))
-    for name in ("flat_scratch_types", "scratch_types"):
-        if name in built.locals:
-            found |= _flat("scratch", built.locals[name])
-            break
+    found = specs_of(built.locals)
     if built.gpu is not None:
-        found |= _flat("local", built.gpu.get("scratch_types", ()))
+        found |= flat_specs("local", built.gpu.get("scratch_types", ()))
     return found
 
 
-def _flat(role: Role, tree: Any) -> dict[tuple[Role, int], Any]:
-    leaves = jax.tree_util.tree_leaves(tree, is_leaf=_is_spec)
+def _windows(call: Call, specs: Mapping[tuple[Role, int], Any]) -> dict[tuple[Role, int], Window]:
+    """How the specs of ``call`` cut its operands, as it was written."""
+    built = call.recorded().built
+    operands = operands_of(built.locals) if built is not None and call.is_pallas_call else ()
     return {
-        (role, number): leaf
-        for number, leaf in enumerate(leaves)
-        if leaf is not None and not isinstance(leaf, pallas_core.NoBlockSpec)
+        (one.role, one.number): window(specs.get((one.role, one.number)), one.aval)
+        for one in operands
+        if one.role in ("input", "output")
     }
-
-
-def _is_spec(node: Any) -> bool:
-    return isinstance(node, (pallas_core.BlockSpec, pallas_core.MemoryRef)) or node is None
 
 
 def scratch_site(call: Call, number: int, objects: ObjectRecorder) -> Site | None:

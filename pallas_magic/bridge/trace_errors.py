@@ -6,11 +6,16 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Iterator
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
+from pallas_magic.bridge.capture import Call, Recorder
 from pallas_magic.bridge.captured import trace_failure_place
+from pallas_magic.bridge.captured_values import captured_arrays
 from pallas_magic.bridge.frames import definition_of, is_user_frame, place_of
+from pallas_magic.bridge.specs import static_grid
+from pallas_magic.bridge.trace_specs import failing_ref, traced_refs
+from pallas_magic.bridge.unfinished import unfinished_call
 from pallas_magic.failure import CallSite, Failure
 from pallas_magic.source.document import Place
 from pallas_magic.targets import Family, Target
@@ -21,42 +26,83 @@ _INNER = {
 }
 
 
-def trace_failure(error: BaseException, target: Target) -> Failure | None:
-    """The failure of a kernel that could not be traced, ``None`` for any other error."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Untraced:
+    """A kernel that could not be traced.
+
+    ``call`` has no parameters, as it never came to its primitive; it is
+    ``None`` where it had not even its operands.
+    """
+
+    call: Call | None
+    failure: Failure
+
+
+def trace_failure(
+    error: BaseException, target: Target, recorder: Recorder | None = None
+) -> Untraced | None:
+    """The kernel that ``error`` was raised in while it was traced, ``None`` if in none.
+
+    ``recorder`` knows where the specs were built, if it was open.
+    """
     steps = list(_steps(error))
     position = next((i for i, step in enumerate(steps) if _kind(step) is not None), None)
     if position is None:
         return None
     inner = steps[position].tb_frame
+    before = [step for step in steps[:position] if is_user_frame(step.tb_frame)]
+    applied = _place(before[-1]) if before else None
     user = [step for step in steps if is_user_frame(step.tb_frame)]
     inside = [step for step in steps[position:] if is_user_frame(step.tb_frame)]
-    before = [step for step in steps[:position] if is_user_frame(step.tb_frame)]
-    applied = place_of(before[-1].tb_frame.f_code, before[-1].tb_lasti) if before else None
     places = [p for step in inside or user[-1:] if (p := _place(step)) is not None]
-    function = _kernel_function(inner.f_locals)
-    code = getattr(function, "__code__", None)
     last = steps[-1].tb_frame
+    function = _kernel_function(inner.f_locals)
     failure = Failure(
         target=target,
         stage="trace",
         kernel=str(inner.f_locals.get("name") or getattr(function, "__name__", "kernel")),
-        call=CallSite(
-            build=applied,
-            kernel=definition_of(code) if code is not None else None,
-            kind=_kind(steps[position]) or "",
-            applied=applied,
-        ),
+        call=_site(applied, function, inner),
         raised_in=f"{last.f_globals.get('__name__', '')}.{last.f_code.co_name}",
         error_type=type(error).__name__,
         text=str(error),
         place=places[-1] if places else applied,
         stack=tuple(places[:-1]),
     )
+    frames = [step.tb_frame for step in steps[position:]]
+    try:
+        return _with_operands(failure, error, frames, function, recorder or Recorder())
+    except Exception:  # what cannot be read must not cost the user JAX's own error
+        return Untraced(None, failure)
+
+
+def _with_operands(
+    failure: Failure,
+    error: BaseException,
+    frames: list[FrameType],
+    function: Any,
+    recorder: Recorder,
+) -> Untraced:
+    """The failure with all that JAX held of the call when it failed."""
+    call = unfinished_call(error, recorder)
+    refs = traced_refs(frames[0].f_locals, function, recorder.objects)
+    site = call.built.site if call is not None and call.built is not None else None
+    if site is not None:
+        failure = dataclasses.replace(
+            failure, call=dataclasses.replace(failure.call, build=site.place)
+        )
+    failure = dataclasses.replace(
+        failure,
+        ref=failing_ref(frames, refs),
+        refs=refs,
+        captured=captured_arrays(frames, function),
+    )
     use = trace_failure_place(error)
-    if use is None:
-        return failure
-    told = {field.name: getattr(use, field.name) for field in dataclasses.fields(use)}
-    return dataclasses.replace(failure, **told)
+    if use is not None:
+        told = {field.name: getattr(use, field.name) for field in dataclasses.fields(use)}
+        failure = dataclasses.replace(failure, **told)
+    if call is not None:
+        call = dataclasses.replace(call, applied=failure.call.applied)
+    return Untraced(call, failure)
 
 
 def is_users_own(error: BaseException) -> bool:
@@ -73,6 +119,19 @@ def trace_family(error: BaseException) -> Family:
         if ".mosaic_gpu." in step.tb_frame.f_globals.get("__name__", ""):
             return "gpu"
     return "tpu"
+
+
+def _site(applied: Place | None, function: Any, inner: FrameType) -> CallSite:
+    code = getattr(function, "__code__", None)
+    grid = getattr(inner.f_locals.get("grid_spec"), "grid", ())
+    return CallSite(
+        build=applied,
+        kernel=definition_of(code) if code is not None else None,
+        kind="pallas_call" if inner.f_code.co_name == "wrapped" else "kernel",
+        has_grid=bool(grid),
+        applied=applied,
+        grid=static_grid(grid),
+    )
 
 
 def _steps(error: BaseException) -> Iterator[TracebackType]:
