@@ -176,10 +176,11 @@ class Watch:
 
         if self._execute and is_users_own(error):
             return False
-        failure = trace_failure(error, self._target_of_family(trace_family(error)))
-        if failure is None:
+        target = self._target_of_family(trace_family(error))
+        untraced = trace_failure(error, target, self._recorder)
+        if untraced is None:
             return False
-        self._blamed.append(Checked((), ((None, failure),)))
+        self._blamed.append(Checked((), ((untraced.call, untraced.failure),)))
         return True
 
     def adopt(self, other: Watch) -> None:
