@@ -1,0 +1,1 @@
+"""What the rules on specs, grids and the kernel's signature share."""
