@@ -223,7 +223,8 @@ class Watch:
         unproved = self.compile()
         if not unproved.proving or self._recorder is None:
             return dataclasses.replace(unproved, proving=False)
-        return proved_report(unproved, self._findings, self._recorder.objects, self.library)
+        objects = self._recorder.objects
+        return proved_report(unproved, self._findings, objects, self.library, self._compile)
 
     def _checked(self) -> list[Checked]:
         recorder = self._recorder

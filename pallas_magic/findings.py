@@ -62,9 +62,9 @@ class Checked:
 
 
 def check_call(
-    call: Call, target: Target, objects: ObjectRecorder, compile: bool = True
+    call: Call, target: Target, objects: ObjectRecorder, compiling: bool = True
 ) -> Checked:
-    """Lower one call for one target; where ``compile`` says so and can be, it is to be compiled."""
+    """Lower one call for one target; with ``compiling``, note what is to be compiled."""
     from pallas_magic.bridge.failures import find_failures
     from pallas_magic.bridge.lowering import lower
 
@@ -73,7 +73,7 @@ def check_call(
         return Checked((skipped(call.name, target, lowered.skipped),), ())
     found = find_failures(call, lowered, target, objects)
     status = StageResult("failed" if found.failures else "ok", lowered.seconds)
-    why = why_not_compiled(target.family) if compile else NOT_ASKED
+    why = why_not_compiled(target.family) if compiling else NOT_ASKED
     pending = None
     if found.failures:
         compiled = "the kernel does not lower"
@@ -91,7 +91,7 @@ def check_call(
         },
     )
     notes = (f"`{call.name}` has more errors than are shown",) if found.more else ()
-    if compile and why and not found.failures:
+    if compiling and why and not found.failures:
         notes = (*notes, install_note(target.family))
     failures = tuple((call, failure) for failure in found.failures)
     return Checked((kernel,), failures, notes, pending)
@@ -101,9 +101,7 @@ def compiled(parts: Sequence[Checked], progress: Progress | None = None) -> list
     """``parts`` with what was pending compiled."""
     pending = [(part.kernels[0], part.pending) for part in parts if part.pending is not None]
     results = iter(compile_pending(pending, progress) if pending else ())
-    return [
-        part if part.pending is None else _with_result(part, next(results)) for part in parts
-    ]
+    return [part if part.pending is None else _with_result(part, next(results)) for part in parts]
 
 
 def _with_result(part: Checked, result: Compiled) -> Checked:
@@ -114,11 +112,11 @@ def _with_result(part: Checked, result: Compiled) -> Checked:
 
 
 def check_call_or_say(
-    call: Call, target: Target, objects: ObjectRecorder, compile: bool = True
+    call: Call, target: Target, objects: ObjectRecorder, compiling: bool = True
 ) -> Checked:
     """:func:`check_call`, and on a fault of ours the kernel as skipped, with one line."""
     try:
-        return check_call(call, target, objects, compile)
+        return check_call(call, target, objects, compiling)
     except Exception as fault:
         why = f"pallas_magic failed on it: {type(fault).__name__}: {fault}"
         return Checked((skipped(call.name, target, why),), ())

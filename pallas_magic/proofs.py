@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pallas_magic.compile_stage import compile_failures, compiles
 from pallas_magic.failure import Candidate, Failure
 from pallas_magic.findings import Finding
 from pallas_magic.report import (
@@ -69,13 +70,24 @@ def _keys(diagnostic: Diagnostic) -> Iterator[str]:
 
 
 def proved_report(
-    unproved: Report, found: tuple[Finding, ...], objects: ObjectRecorder, library: Library
+    unproved: Report,
+    found: tuple[Finding, ...],
+    objects: ObjectRecorder,
+    library: Library,
+    compiling: bool,
 ) -> Report:
-    """The report with each fix proved or dropped, numbered anew, and all of them as one."""
+    """The report with each fix proved or dropped, numbered anew, and all of them as one.
+
+    With ``compiling``, what lowers with a fix is compiled where a compiler is there.
+    """
     from pallas_magic.prove.proof import Prover
 
-    prover = Prover(objects, library, functools.partial(_failures_of, objects))
-    proofs = _Proofs(prover, found, time.monotonic() + TOTAL_SECONDS)
+    stage = compiles if compiling else None
+    prover = Prover(objects, library, functools.partial(_failures_of, objects), stage)
+    through = functools.partial(_failures_through_compiler, objects)
+    compiler_prover = Prover(objects, library, through, stage)
+    deadline = time.monotonic() + TOTAL_SECONDS
+    proofs = _Proofs(prover, compiler_prover, found, deadline)
     numbers = itertools.count(1)
     diagnostics = []
     for finding in found:
@@ -104,11 +116,33 @@ def _failures_of(objects: ObjectRecorder, call: Call, target: Target) -> Sequenc
     return find_failures(call, lowered, target, objects).failures
 
 
+def _failures_through_compiler(
+    objects: ObjectRecorder, call: Call, target: Target
+) -> Sequence[Failure] | None:
+    """Every failure of a call in lowering, or that of its compilation where it lowers."""
+    from pallas_magic.bridge.failures import find_failures
+    from pallas_magic.bridge.lowering import lower
+
+    lowered = lower(call, target)
+    if lowered.skipped:
+        return None
+    if lowered.error is not None:
+        return find_failures(call, lowered, target, objects).failures
+    return compile_failures(call, target, lowered, objects)
+
+
 class _Proofs:
     """Proves the candidates of a report within one limit of time."""
 
-    def __init__(self, prover: Prover, found: tuple[Finding, ...], deadline: float) -> None:
+    def __init__(
+        self,
+        prover: Prover,
+        compiler_prover: Prover,
+        found: tuple[Finding, ...],
+        deadline: float,
+    ) -> None:
         self._prover = prover
+        self._compiler_prover = compiler_prover
         self._found = found
         self._deadline = deadline
         self._candidate_of: dict[tuple[TextEdit, ...], Candidate] = {}
@@ -125,7 +159,8 @@ class _Proofs:
             return _as_claimed(idea, candidate) if _can_interpret(finding.call) else None
         if time.monotonic() > self._deadline:
             return dataclasses.replace(idea, proof=Proof(why=NO_TIME))
-        verdicts = [self._prover.prove(claim) for claim in _claims(finding, candidate)]
+        claims = _claims(finding, candidate)
+        verdicts = [self._prover_of([claim]).prove(claim) for claim in claims]
         worst = _worst(verdicts)
         if worst is None:
             return None
@@ -151,12 +186,18 @@ class _Proofs:
             for claim in _claims(finding, self._candidate_of[fix.edits])
         ]
         try:
-            proof, applicability = self._prover.prove_together(claims)
+            proof, applicability = self._prover_of(claims).prove_together(claims)
         except ValueError:  # two of the edits change the same text
             return None
         if applicability is None or applicability == "display":
             return None
         return FixSet(tuple(fix.id for _, fix in chosen), applicability, edits, proof)
+
+
+    def _prover_of(self, claims: Sequence[Claim]) -> Prover:
+        """The one whose failures have those of the stages that the claims are about."""
+        compiled = any(claim.failure.stage == "compile" for claim in claims)
+        return self._compiler_prover if compiled else self._prover
 
 
 def _as_claimed(idea: Fix, candidate: Candidate) -> Fix:
