@@ -47,7 +47,7 @@ def checked(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
 
 def seconds(side: Callable[..., None], subject: Subject) -> float:
     """One run of ``side``, as cold as its first."""
-    jax.clear_caches()
+    jax.clear_caches()  # type: ignore[no-untyped-call]
     gc.collect()
     started = time.process_time()
     side(*subject)

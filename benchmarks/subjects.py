@@ -56,4 +56,4 @@ def _synthetic() -> Subject:
 
 
 def _struct(*shape: int, dtype: Any = jnp.bfloat16) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(shape, dtype)
+    return jax.ShapeDtypeStruct(shape, dtype)  # type: ignore[no-untyped-call]
