@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -17,7 +18,6 @@ MOST_ELEMENTS = 2**22
 MOST_GRID_STEPS = 512
 MOST_EQUATIONS = 3000
 TOO_SLOW = "running it in interpret mode takes too long"
-_POLL_SECONDS = 0.002
 _RANDOM = ("prng", "random_", "threefry", "stochastic")
 _REMOTE = ("remote",)
 _PRINTS = ("debug_print", "debug_callback", "pure_callback", "io_callback")
@@ -57,18 +57,30 @@ class InterpretedCall:
         What is not done by ``deadline`` (of ``time.monotonic``) is left to finish
         on its own, its result unseen.
         """
-        if time.monotonic() > deadline:
-            raise NotInterpretable(TOO_SLOW)
         try:
-            with jax.sharding.use_abstract_mesh(self.call.mesh), jax.default_device(_cpu()):
-                outputs = self._function(*operands)
-                _wait(outputs, deadline)
-                return [np.asarray(output) for output in outputs]
+            return _within(lambda: self._run(operands), deadline - time.monotonic())
         except NotInterpretable:
+            self._reset()
             raise
         except Exception as error:
+            self._reset()
             first_line = (str(error).strip() or type(error).__name__).split("\n")[0]
             raise NotInterpretable(f"interpret mode cannot run it: {first_line}") from error
+        except BaseException:
+            self._reset()
+            raise
+
+    def _run(self, operands: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+        with jax.sharding.use_abstract_mesh(self.call.mesh), jax.default_device(_cpu()):
+            return [np.asarray(output) for output in self._function(*operands)]
+
+    def _reset(self) -> None:
+        """Drop what JAX's GPU interpreter keeps of a run that did not end well."""
+        if call_family(self.call) == "gpu":
+            from jax._src.pallas.mosaic_gpu.interpret import interpret_pallas_call
+
+            reset = interpret_pallas_call.reset_gpu_interpret_mode_state
+            reset()  # type: ignore[no-untyped-call]
 
 
 def inputs_are_read(call: Call) -> bool:
@@ -85,13 +97,29 @@ def _cpu() -> Any:
     return jax.local_devices(backend="cpu")[0]
 
 
-def _wait(outputs: Any, deadline: float) -> None:
-    """Wait in Python, so that Ctrl-C and the deadline are heeded."""
-    for output in jax.tree_util.tree_leaves(outputs):
-        while not output.is_ready():
-            if time.monotonic() > deadline:
-                raise NotInterpretable(TOO_SLOW)
-            time.sleep(_POLL_SECONDS)
+def _within(work: Callable[[], list[Any]], seconds: float) -> list[Any]:
+    """What ``work`` gives, if it does so in time.
+
+    It runs in a thread of its own: a kernel that waits for ever blocks there,
+    and this thread still hears Ctrl-C.
+    """
+    results: list[list[Any] | BaseException] = []
+
+    def target() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            results.append(error)
+
+    thread = threading.Thread(target=target, name="pallas_magic interpret", daemon=True)
+    if seconds > 0:
+        thread.start()
+        thread.join(seconds)
+    if not results:
+        raise NotInterpretable(TOO_SLOW)
+    if isinstance(results[0], BaseException):
+        raise results[0]
+    return results[0]
 
 
 def _interpret_params(call: Call) -> dict[str, Any]:
