@@ -193,7 +193,6 @@ class _Proofs:
             return None
         return FixSet(tuple(fix.id for _, fix in chosen), applicability, edits, proof)
 
-
     def _prover_of(self, claims: Sequence[Claim]) -> Prover:
         """The one whose failures have those of the stages that the claims are about."""
         compiled = any(claim.failure.stage == "compile" for claim in claims)

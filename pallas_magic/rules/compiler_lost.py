@@ -1,4 +1,4 @@
-"""# PM901: the compiler gave no answer
+"""# PM902: the compiler gave no answer
 
 ## What it means
 The kernel lowers. The vendor's compiler then ended itself, was ended, or took
@@ -33,7 +33,7 @@ from pallas_magic.failure import Candidate, Failure
 from pallas_magic.report import Diagnostic
 from pallas_magic.source.document import Library
 
-code = "PM901"
+code = "PM902"
 name = "compiler-lost"
 
 

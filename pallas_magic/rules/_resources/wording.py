@@ -1,0 +1,69 @@
+"""Sizes, buffers and where they were asked for."""
+
+from __future__ import annotations
+
+import ast
+
+from pallas_magic.failure import Buffer, Failure, Ref
+from pallas_magic.report import Label, Span
+from pallas_magic.source.calls import keyword
+from pallas_magic.source.document import Library
+from pallas_magic.source.specs import spec_call
+
+_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_MARKED = 3
+
+
+def size_words(size: int) -> str:
+    """ "8.3 MiB", "64 MiB", "512 bytes"."""
+    for unit, name in _UNITS:
+        if size >= unit:
+            return f"{size / unit:.1f}".removesuffix(".0") + f" {name}"
+    return f"{size} bytes"
+
+
+def shape_words(buffer: Buffer) -> str:
+    """ "float32[1024, 8192]"."""
+    return f"{buffer.dtype}[{', '.join(map(str, buffer.shape))}]"
+
+
+def buffer_words(buffer: Buffer) -> str:
+    """ "float32[1024, 8192], 2 buffers of 32 MiB"."""
+    if not buffer.dtype:
+        return size_words(buffer.size)
+    if buffer.copies == 1:
+        return f"{shape_words(buffer)}, {size_words(buffer.size)}"
+    each = size_words(buffer.size // buffer.copies)
+    return f"{shape_words(buffer)}, {buffer.copies} buffers of {each}"
+
+
+def buffer_name(buffer: Buffer) -> str:
+    """The ref's name with backticks, or the compiler's words."""
+    return f"`{buffer.ref.name}`" if buffer.ref is not None and buffer.ref.name else buffer.what
+
+
+def cause_labels(failure: Failure, sources: Library, primary: Span | None) -> tuple[Label, ...]:
+    """The specs of the other large buffers, each with what it takes."""
+    memory = failure.memory
+    if memory is None:
+        return ()
+    labels = []
+    for buffer in sorted(memory.buffers, key=lambda one: one.size, reverse=True)[:_MARKED]:
+        span = ref_span(failure, buffer.ref, sources) if buffer.ref is not None else None
+        if span is not None and span != primary:
+            labels.append(Label(span, buffer_words(buffer)))
+    return tuple(labels)
+
+
+def ref_span(failure: Failure, ref: Ref, sources: Library) -> Span | None:
+    """Where the memory of ``ref`` was asked for."""
+    if ref.spec is not None:
+        return sources.span(ref.spec.place)
+    call = spec_call(sources, failure.call)
+    if call is None:
+        return None
+    if ref.role == "prefetch" and (given := keyword(call.node, "num_scalar_prefetch")):
+        return call.syntax.span(given)
+    if ref.role in ("input", "output") and isinstance(call.node.func, ast.expr):
+        return call.syntax.span(call.node.func)
+    return None
