@@ -120,12 +120,23 @@ def signature_span(syntax: Syntax, node: Function) -> Span | None:
     every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
     every += [one for one in (spec.vararg, spec.kwarg) if one is not None]
     if not every:
-        return None
+        return _name_span(syntax, node)
     first = min(every, key=lambda one: (one.lineno, one.col_offset))
     last = max(every, key=lambda one: (one.lineno, one.col_offset))
     end = (last.end_lineno or last.lineno, last.end_col_offset or last.col_offset)
     return syntax.document.span(
         Place(syntax.document.filename, first.lineno, first.col_offset, *end)
+    )
+
+
+def _name_span(syntax: Syntax, node: Function) -> Span | None:
+    if isinstance(node, ast.Lambda):
+        return syntax.span(node)
+    word = "async def " if isinstance(node, ast.AsyncFunctionDef) else "def "
+    start = node.col_offset + len(word)
+    end = start + len(node.name.encode())
+    return syntax.document.span(
+        Place(syntax.document.filename, node.lineno, start, node.lineno, end)
     )
 
 
