@@ -24,10 +24,10 @@ from pallas_magic.targets import Target
 
 _TPU_TOPOLOGIES = {
     "tpu:v4": "v4:2x2x1",
-    "tpu:v5e": "v5e:1x1",
+    "tpu:v5e": "v5e:2x2",
     "tpu:v5p": "v5p:2x2x1",
-    "tpu:v6e": "v6e:1x1",
-    "tpu:v7x": "tpu7x:1x1x1",
+    "tpu:v6e": "v6e:2x2",
+    "tpu:v7x": "tpu7x:2x2x1",
 }
 _USED_MEMORY = re.compile(
     r'custom_call_target="tpu_custom_call".*"used_scoped_memory_configs":(\[[^\]]*\])'
