@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+from jax._src import core
 from jax._src.pallas import mpmd, pallas_call
 
 from pallas_magic.bridge.capture import Built, Call, has_ref_operands
@@ -91,7 +92,9 @@ def trace_call(
         jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))  # type: ignore[no-untyped-call]
         for aval in avals
     ]
-    with jax.sharding.use_abstract_mesh(like.mesh):
+    mesh = like.mesh
+    sizes = [(name, mesh.shape[name]) for name in getattr(mesh, "manual_axes", ())]
+    with jax.sharding.use_abstract_mesh(mesh), core.extend_axis_env_nd(sizes):
         jaxpr = jax.make_jaxpr(function)(*structs).jaxpr
     equation = _find(jaxpr, like.primitive)
     if equation is None:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from pallas_magic.bridge.capture import Call
+from pallas_magic.bridge.devices import chip_queries_answered
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.retrace import NotRetraceable, call_text, retrace
 from pallas_magic.failure import Candidate, Failure
@@ -34,6 +35,7 @@ __all__ = ["Claim", "Prover", "Verdict", "prove_fix", "prove_together"]
 FindFailures = Callable[[Call, Target], "Sequence[Failure] | None"]
 CompileStage = Callable[[Call, Target], "bool | None"]
 Texts = Mapping[str, EditedText]
+_Key = tuple[int, Target]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,8 +68,8 @@ class Prover:
         self._find_failures = find_failures
         self._compile_stage = compile_stage
         self._seconds = seconds
-        self._doubts: dict[tuple[int, frozenset[str]], str] = {}
-        self._failures: dict[tuple[int, Target], Keys] = {}
+        self._doubts: dict[tuple[int, Target, frozenset[str]], str] = {}
+        self._failures: dict[_Key, Keys] = {}
         self._samples = Samples()
         self._kept: list[Call] = []
 
@@ -92,12 +94,12 @@ class Prover:
 
     def _prove(self, claims: Sequence[Claim], others: Sequence[tuple[Call, Target]]) -> Verdict:
         edits = [edit for claim in claims for edit in claim.candidate.edits]
-        groups: dict[tuple[int, Target], list[Claim]] = {}
+        groups: dict[_Key, list[Claim]] = {}
         for claim in claims:
             groups.setdefault((id(claim.call), claim.target), []).append(claim)
         texts = edited_texts(edits, self._library)
-        trials = self._trials({id(claim.call): claim.call for claim in claims}, texts)
-        proofs = [self._prove_call(group, trials[key[0]], texts) for key, group in groups.items()]
+        trials = self._trials(groups, texts)
+        proofs = [self._prove_call(group, trials[key], texts) for key, group in groups.items()]
         harmed = self._harmed([one for one in others if (id(one[0]), one[1]) not in groups], texts)
         proof = together([proof for proof, _ in proofs])
         if harmed and all(passed for _, passed in proofs):
@@ -110,37 +112,38 @@ class Prover:
         ]
         return proof, least([*shown, *(claim.candidate.applicability for claim in claims)])
 
-    def _trials(self, calls: Mapping[int, Call], texts: Texts) -> dict[int, _Trial]:
+    def _trials(self, groups: Mapping[_Key, list[Claim]], texts: Texts) -> dict[_Key, _Trial]:
+        calls = {key: group[0].call for key, group in groups.items()}
         made = {key: substitute(call, self._objects, texts) for key, call in calls.items()}
         outside = frozenset.intersection(*(one.outside for one in made.values()))
         if outside:
             filename, line, _ = min(outside)
             label = texts[filename].document.source.label
             raise NotProvable(f"line {line} of {label} is neither in the kernel nor in its specs")
-        return {key: self._trial(call, made[key], texts) for key, call in calls.items()}
+        return {key: self._trial(call, key[1], made[key], texts) for key, call in calls.items()}
 
-    def _trial(self, call: Call, made: Substituted, texts: Texts) -> _Trial:
-        doubt = self._doubt(call, texts)
+    def _trial(self, call: Call, target: Target, made: Substituted, texts: Texts) -> _Trial:
+        doubt = self._doubt(call, target, texts)
         try:
-            with quietly():
+            with quietly(), chip_queries_answered(target):
                 return _Trial(retrace(call, made.parts), doubt)
         except NotRetraceable as reason:
             raise NotProvable(str(reason)) from reason
         except Exception as error:
             return _Trial(None, f"the edited kernel fails: {_first_line(error)}")
 
-    def _doubt(self, call: Call, texts: Texts) -> str:
+    def _doubt(self, call: Call, target: Target, texts: Texts) -> str:
         """Why the call made again unedited is not the recorded one; "" if it is."""
-        key = id(call), frozenset(texts)
+        key = id(call), target, frozenset(texts)
         if key not in self._doubts:
             self._kept.append(call)
-            self._doubts[key] = self._find_doubt(call, texts) if call.params else ""
+            self._doubts[key] = self._find_doubt(call, target, texts) if call.params else ""
         return self._doubts[key]
 
-    def _find_doubt(self, call: Call, texts: Texts) -> str:
+    def _find_doubt(self, call: Call, target: Target, texts: Texts) -> str:
         try:
             unedited = {name: EditedText(text.document, ()) for name, text in texts.items()}
-            with quietly():
+            with quietly(), chip_queries_answered(target):
                 again = retrace(call, substitute(call, self._objects, unedited).parts)
         except (NotProvable, NotRetraceable) as reason:
             return str(reason)
@@ -196,7 +199,7 @@ class Prover:
         for call, target in others:
             try:
                 made = substitute(call, self._objects, texts)
-                trial = None if made.outside >= changes else self._trial(call, made, texts)
+                trial = None if made.outside >= changes else self._trial(call, target, made, texts)
             except NotProvable:
                 continue
             if trial is None:
