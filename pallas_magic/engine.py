@@ -60,7 +60,6 @@ def check(
     """
     import jax
 
-    from pallas_magic.bridge.devices import target_mesh
     from pallas_magic.bridge.lowering import whole_tracebacks
 
     watches = []
@@ -69,10 +68,7 @@ def check(
         watch = Watch("auto" if one is None else one.name, compile=compile, execute=False)
         watches.append(watch)
         error: Exception | None = None
-        with watch, ExitStack() as stack:
-            stack.enter_context(whole_tracebacks())
-            if one is not None:
-                stack.enter_context(target_mesh(one))
+        with watch, whole_tracebacks():
             try:
                 jax.eval_shape(fn, *args)
             except Exception as raised:
@@ -140,13 +136,14 @@ class Watch:
 
     def __enter__(self) -> Self:
         from pallas_magic.bridge.capture import Recorder
-        from pallas_magic.bridge.devices import chip_queries_answered
+        from pallas_magic.bridge.devices import as_if_on
         from pallas_magic.bridge.values import interpreted_where_needed
 
         self._recorder = Recorder(on_call=self._after_call)
+        always = self._wanted is not None and not self._execute
         with ExitStack() as stack:
             stack.enter_context(self._recorder.installed())
-            stack.enter_context(chip_queries_answered(self._chip()))
+            stack.enter_context(as_if_on(self._seen_target(), always))
             if self._execute:
                 stack.enter_context(interpreted_where_needed(self._note_interpreted))
             self._stack = stack.pop_all()
@@ -253,9 +250,10 @@ class Watch:
                 parts.append(check_call_or_say(call, target, objects, self._compile))
         return parts
 
-    def _chip(self) -> Target:
-        tpus = [target for target in self._wanted or () if target.family == "tpu"]
-        return tpus[0] if tpus else default_target("tpu")
+    def _seen_target(self) -> Target:
+        """The chip that traced code sees: the one asked for, a TPU if several kinds are."""
+        wanted = self._wanted or (default_target("tpu"),)
+        return next((target for target in wanted if target.family == "tpu"), wanted[0])
 
     def _target_of_family(self, family: Any) -> Target:
         wanted = [target for target in self._wanted or () if target.family == family]

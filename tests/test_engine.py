@@ -189,8 +189,8 @@ def test_an_unknown_target_lists_the_known_ones() -> None:
     with pytest.raises(UnknownTarget) as caught:
         pallas_magic.check(lambda: None, target="tpu:v99")
     assert str(caught.value) == (
-        "unknown target 'tpu:v99'; known targets: auto, tpu, gpu, tpu:v4, tpu:v5e, tpu:v5p, "
-        "tpu:v6e, tpu:v7x, gpu:a100, gpu:h100, gpu:b200"
+        "unknown target 'tpu:v99'; known targets: auto, tpu, gpu, tpu:all, "
+        "gpu:all, tpu:v4, tpu:v5e, tpu:v5p, tpu:v6e, tpu:v7x, gpu:a100, gpu:h100, gpu:b200"
     )
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import jax
+from jax._src import hardware_utils, xla_bridge
 from jax._src.mesh import AbstractDevice
 from jax.sharding import AbstractMesh, AxisType
 
 from pallas_magic.bridge.patches import replaced_item
 from pallas_magic.targets import Target, target_for_device
+
+_CPU_KIND = "cpu"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,40 +46,71 @@ def target_device(target: Target) -> AbstractDevice:
 
 
 @contextmanager
-def target_mesh(target: Target) -> Iterator[Any]:
+def target_mesh(target: Target) -> Iterator[None]:
     """Trace and lower for ``target`` while this context is open.
 
-    Axes are ``Auto``: JAX's default, ``Explicit``, makes valid kernels fail with
-    a complaint about ``sharding.spec``.
+    The mesh has no axes, only a device: it never meets a mesh of the user's.
     """
-    mesh = AbstractMesh(
-        (1,), ("x",), axis_types=(AxisType.Auto,), abstract_device=target_device(target)
-    )
+    mesh = AbstractMesh((), (), axis_types=(), abstract_device=target_device(target))
     with jax.sharding.use_abstract_mesh(mesh):
-        yield mesh
+        yield
+
+
+def mesh_for(mesh: Any, target: Target) -> Any:
+    """The user's ``mesh`` with ``target`` for its devices.
+
+    Its axes are ``Auto``: JAX's default, ``Explicit``, makes valid kernels fail
+    with a complaint about ``sharding.spec``.
+    """
+    return AbstractMesh(
+        mesh.axis_sizes,
+        mesh.axis_names,
+        axis_types=(AxisType.Auto,) * len(mesh.axis_names),
+        abstract_device=target_device(target),
+    )
+
+
+@contextmanager
+def as_if_on(target: Target, always: bool) -> Iterator[None]:
+    """Let traced code see ``target`` where this machine has no accelerator, or ``always``.
+
+    The user's code may still configure JAX, so that its devices must not be
+    asked for here.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(chip_queries_answered(target))
+        if always or not _may_have_accelerator():
+            stack.enter_context(target_mesh(target))
+        yield
+
+
+def _may_have_accelerator() -> bool:
+    if xla_bridge.backends_are_initialized():
+        return machine_target() is not None
+    tpus: Any = hardware_utils.num_available_tpu_chips_and_device_id
+    return tpus()[0] > 0 or hardware_utils.has_visible_nvidia_gpu()
 
 
 @contextmanager
 def chip_queries_answered(target: Target) -> Iterator[None]:
     """Answer ``pltpu.get_tpu_info()`` on a machine without a TPU with ``target``'s data.
 
-    Equations keep the mesh they were traced under, so that :func:`target_mesh`
-    around their lowering does not reach such a query. JAX remembers its answer
+    Code under a mesh of the user's asks that mesh, and equations keep the mesh
+    they were traced under: :func:`target_mesh` reaches neither. JAX remembers its answer
     by trace context, which does not tell two targets apart: it is forgotten
     before and after.
     """
     from jax._src.pallas.mosaic import tpu_info
 
-    kind = jax.devices()[0].device_kind
     version = tpu_info.chip_version_from_device_kind(target.device_kind)
-    if target.family != "tpu" or version is None or tpu_info.chip_version_from_device_kind(kind):
+    if target.family != "tpu" or version is None:
         yield
         return
 
     def chip() -> Any:
         return tpu_info.get_tpu_info_for_chip(version, target.num_cores)
 
-    with replaced_item(tpu_info.registry, kind, chip):
+    with replaced_item(tpu_info.registry, _CPU_KIND, chip):
         tpu_info.get_tpu_info.cache_clear()
         try:
             yield

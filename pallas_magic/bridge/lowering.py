@@ -10,9 +10,10 @@ from typing import Any
 
 import jax
 from jax._src import config
+from jax.sharding import AxisType
 
 from pallas_magic.bridge.capture import Call, has_ref_operands
-from pallas_magic.bridge.devices import chip_queries_answered, target_mesh
+from pallas_magic.bridge.devices import chip_queries_answered, mesh_for, target_mesh
 from pallas_magic.bridge.limits import TimeLimitReached, time_limit
 from pallas_magic.targets import Family, Target
 
@@ -56,7 +57,7 @@ def lower(call: Call, target: Target, limit_seconds: float = 60.0) -> Lowered:
     started = time.perf_counter()
     try:
         with time_limit(limit_seconds):
-            lowered = lower_or_raise(scratch_function(call), call.avals, target)
+            lowered = lower_or_raise(call, target)
     except TimeLimitReached:
         return Lowered(skipped=f"lowering it takes more than {limit_seconds:g} s")
     except Exception as error:
@@ -89,11 +90,25 @@ def lowers_interpreted(call: Call) -> bool:
     return True
 
 
-def lower_or_raise(function: Callable[..., Any], avals: tuple[Any, ...], target: Target) -> Any:
-    """Trace ``function`` and lower it for ``target``, with whole tracebacks."""
-    structs = _structs(avals)
+def lower_or_raise(call: Call, target: Target) -> Any:
+    """Lower ``call`` for ``target`` in a scratch function, with whole tracebacks."""
+    function = scratch_function(call)
+    if is_manual(call.mesh):
+        function = _sharded(function, mesh_for(call.mesh, target))
     with target_mesh(target), chip_queries_answered(target), whole_tracebacks():
-        return jax.jit(function).trace(*structs).lower(lowering_platforms=(target.platform,))
+        traced = jax.jit(function).trace(*_structs(call.avals))
+        return traced.lower(lowering_platforms=(target.platform,))
+
+
+def is_manual(mesh: Any) -> bool:
+    """Whether code under ``mesh`` runs inside a ``shard_map``."""
+    return any(kind == AxisType.Manual for kind in mesh.axis_types)
+
+
+def _sharded(function: Callable[..., Any], mesh: Any) -> Callable[..., Any]:
+    """``function`` inside a ``shard_map``, each device with all of each operand."""
+    whole = jax.sharding.PartitionSpec()  # type: ignore[no-untyped-call]
+    return jax.shard_map(function, mesh=mesh, in_specs=whole, out_specs=whole, check_vma=False)
 
 
 def _structs(avals: tuple[Any, ...]) -> list[Any]:

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.limits import TimeLimitReached, time_limit
-from pallas_magic.bridge.lowering import lower_or_raise, scratch_function
+from pallas_magic.bridge.lowering import lower_or_raise
 from pallas_magic.bridge.patches import replaced_item
 from pallas_magic.failure import Ref
 from pallas_magic.targets import Target
@@ -105,7 +105,7 @@ def recover(call: Call, target: Target, backend: Backend, limit_seconds: float =
             stack.enter_context(patch)
         try:
             with time_limit(limit_seconds):
-                lower_or_raise(scratch_function(call), call.avals, target)
+                lower_or_raise(call, target)
         except (TooMany, TimeLimitReached):
             return Recovered(tuple(journal.raised), True)
         except Exception as error:

@@ -6,6 +6,7 @@ import threading
 
 import jax
 import pytest
+from jax.sharding import AbstractMesh, AxisType
 
 from pallas_magic.report import Report
 from tests.bridge.cells import BAD_KERNEL, GOOD_KERNEL, NAMES, Cell
@@ -191,3 +192,39 @@ def test_an_interrupt_in_the_middle_restores_everything(monkeypatch: pytest.Monk
 def test_the_kernel_state_of_jax_after_a_stop_is_usable() -> None:
     Cell(BAD_KERNEL + X + "jax.jit(sums)(x)", run=False)
     assert float(jax.jit(lambda x: x + 1)(1.0)) == 2.0
+
+
+SHARDED = """\
+def shift(x_ref, o_ref, send, recv):
+    me = jax.lax.axis_index("d")
+    right = jax.lax.rem(me + 1, 4)
+    copy = pltpu.make_async_remote_copy(x_ref, o_ref, send, recv, device_id=(right,))
+    copy.start()
+    copy.wait()
+
+def permute(x):
+    space = pl.BlockSpec(memory_space=pl.ANY)
+    scratch = [pltpu.SemaphoreType.DMA] * 2
+    out = jax.ShapeDtypeStruct((8, 128), jnp.float32)
+    return pl.pallas_call(
+        shift, out_shape=out, in_specs=[space], out_specs=space, scratch_shapes=scratch
+    )(x)
+
+mesh = AbstractMesh((4,), ("d",), axis_types=(AxisType.Auto,))
+f = jax.shard_map(
+    permute, mesh=mesh, in_specs=jax.P("d"), out_specs=jax.P("d"), check_vma=False
+)
+jax.eval_shape(f, jax.ShapeDtypeStruct((32, 128), jnp.float32))
+"""
+
+
+def test_a_kernel_inside_a_shard_map_is_checked_on_its_mesh() -> None:
+    cell = Cell(SHARDED, {**NAMES, "AbstractMesh": AbstractMesh, "AxisType": AxisType})
+    assert cell.raised is None
+    assert lowered(cell.report()) == [("shift", "ok")]
+
+
+def test_the_cores_of_a_chip_that_is_not_there_can_be_asked_for() -> None:
+    cell = Cell("cores = pltpu.create_tensorcore_mesh('core').shape['core']", target="tpu:v4")
+    assert cell.raised is None
+    assert cell.names["cores"] == 2
