@@ -7,6 +7,8 @@ import ast
 from pallas_magic.report import TextEdit
 from pallas_magic.source.syntax import Positioned, Syntax, end_of, start_of
 
+_LONGEST_LINE = 96
+
 
 def keyword(call: ast.Call, name: str) -> ast.keyword | None:
     """The keyword argument ``name`` of ``call``."""
@@ -42,9 +44,13 @@ def add_keyword(
         return _fill_empty(syntax, call, text)
     previous = after if after in given and not _positional_follows(call, after) else given[-1]
     line, column = start_of(previous)
-    before = syntax.line_before(line, column)
-    separator = ", " if before.strip() else ",\n" + syntax.indentation(line)
-    return syntax.insert(outer_end(syntax, previous, call), separator + text)
+    end = outer_end(syntax, previous, call)
+    separator = ", "
+    if not syntax.line_before(line, column).strip():
+        separator = ",\n" + syntax.indentation(line)
+    elif end[1] + len(text) > _LONGEST_LINE and (first := syntax.span(given[0])) is not None:
+        separator = ",\n" + " " * first.start_col
+    return syntax.insert(end, separator + text)
 
 
 def remove_keyword(syntax: Syntax, call: ast.Call, given: ast.keyword) -> TextEdit | None:

@@ -70,8 +70,8 @@ def _one_scalar_at_a_time(
     ref: Ref, vectors: Sequence[Access], sources: Library
 ) -> Iterator[Candidate]:
     subscripts = _subscripts(ref, vectors, sources)
-    count = max((math.prod(access.shape) for access in vectors), default=0)
-    if not subscripts or count <= 1:
+    counts = {math.prod(access.shape) for access in vectors}
+    if not subscripts or max(counts) <= 1:
         return
     if all(one.stores for one in subscripts):
         edits, verb = loops_of_stores(subscripts), "store"
@@ -80,7 +80,8 @@ def _one_scalar_at_a_time(
     else:
         return
     if edits:
-        yield Candidate(f"{verb} the {count} values one scalar at a time", edits)
+        many = f"{min(counts)} values" if len(counts) == 1 else "values"
+        yield Candidate(f"{verb} the {many} one scalar at a time", edits)
 
 
 def _single(failure: Failure, kind: AccessKind) -> list[Access]:

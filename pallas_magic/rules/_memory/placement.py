@@ -9,16 +9,16 @@ from typing import Literal
 from pallas_magic.failure import Failure, Ref
 from pallas_magic.report import TextEdit
 from pallas_magic.rules._memory.new_specs import MEMORY_SPACES, PALLAS_TPU, added_spec
-from pallas_magic.source.calls import add_keyword, keyword, remove_keyword
+from pallas_magic.source.calls import add_keyword, arguments, keyword, remove_keyword
 from pallas_magic.source.document import Library
 from pallas_magic.source.names import spelled
 from pallas_magic.source.resolve import Expression, bound_name, local_names, resolve, uses
 from pallas_magic.source.specs import SpecCall, operand_spec, spec_call, spec_keywords
-from pallas_magic.source.syntax import identifier, syntax_of
+from pallas_magic.source.syntax import identifier, start_of, syntax_of
 
 Space = Literal["SMEM", "VMEM"]
 
-_LONGEST_COPY = 60
+_LONGEST_COPY = 100
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -185,7 +185,7 @@ def _own_spec(sources: Library, where: Placed, space: Space) -> TextEdit | None:
     name = spelled(sources, element.syntax.document, PALLAS_TPU, space)
     if name is None:
         return None
-    new_text = _copied(where.built, element, name, space)
+    new_text = _copied(where.built, element, name)
     if new_text is None:
         new_text = f"{element.text}.replace(memory_space={name})"
     return element.syntax.replace(element.node, new_text)
@@ -200,15 +200,19 @@ def _list_serves_others(sources: Library, element: Expression) -> bool:
     return False
 
 
-def _copied(built: Expression, element: Expression, name: str, space: Space) -> str | None:
+def _copied(built: Expression, element: Expression, name: str) -> str | None:
     """The text of a short spec with another memory space, where it means the same."""
-    call, written = built.node, space_expression(built)
-    if written is None or not isinstance(call, ast.Call) or len(built.text) > _LONGEST_COPY:
+    call, text = built.node, built.text
+    if not isinstance(call, ast.Call) or len(text) > _LONGEST_COPY or "\n" in text:
         return None
-    if "\n" in built.text or not _means_the_same_at(built, element):
+    if not _means_the_same_at(built, element):
         return None
-    start = len(built.syntax.text_between((call.lineno, call.col_offset), _start(written.node)))
-    return built.text[:start] + name + built.text[start + len(written.text) :]
+    written = space_expression(built)
+    if written is None:
+        comma = ", " if arguments(call) else ""
+        return f"{text[:-1].rstrip().removesuffix(',')}{comma}memory_space={name})"
+    start = len(built.syntax.text_between(start_of(call), start_of(written.node)))
+    return text[:start] + name + text[start + len(written.text) :]
 
 
 def _means_the_same_at(built: Expression, element: Expression) -> bool:
@@ -220,7 +224,3 @@ def _means_the_same_at(built: Expression, element: Expression) -> bool:
     own = local_names(function)
     used = {node.id for node in ast.walk(built.node) if isinstance(node, ast.Name)}
     return function is element.syntax.function(element.node) or not used & own
-
-
-def _start(node: ast.expr) -> tuple[int, int]:
-    return node.lineno, node.col_offset
