@@ -86,11 +86,20 @@ class Call:
 
 
 class Recorder:
-    """Collects calls; ``on_call`` runs after each and may raise to stop the user's code."""
+    """Collects calls; ``on_call`` runs after each and may raise to stop the user's code.
 
-    def __init__(self, on_call: Callable[[Call], None] | None = None) -> None:
+    ``rewrite`` makes the parameters that are bound from those that were asked
+    for; the recorded call has the latter.
+    """
+
+    def __init__(
+        self,
+        on_call: Callable[[Call], None] | None = None,
+        rewrite: Callable[[Any, dict[str, Any]], dict[str, Any]] | None = None,
+    ) -> None:
         self.objects = ObjectRecorder()
         self._on_call = on_call
+        self._rewrite = rewrite
         self._seen: list[Call] = []
         self._superseded: set[int] = set()
         self.faults: list[Exception] = []
@@ -139,12 +148,22 @@ class Recorder:
             if call is None:
                 return original(*args, **params)
             with self._inside(call):
-                result = original(*args, **params)
+                result = original(*args, **self._rewritten(primitive, params))
             if self._on_call is not None and id(call) not in self._superseded:
                 self._on_call(call)
             return result
 
         return bind
+
+    def _rewritten(self, primitive: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters to bind; those asked for where rewriting them failed, which is ours."""
+        if self._rewrite is None:
+            return params
+        try:
+            return self._rewrite(primitive, params)
+        except Exception as fault:
+            self.faults.append(fault)
+            return params
 
     def _noted(
         self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any], frame: FrameType
@@ -267,7 +286,8 @@ def _identity(call: Call) -> tuple[Any, ...]:
     """Equal for calls that a compiler could not tell apart."""
     grid = str(call.params.get("grid_mapping") and call.params["grid_mapping"].grid)
     kernels = tuple(id(jaxpr) for jaxpr in call.jaxprs)
-    return (*kernels, str(call.avals), grid, call.applied)
+    # What is bound again while it is lowered has no place of its own.
+    return (*kernels, str(call.avals), grid, call.recorded().applied)
 
 
 def has_ref_operands(call: Call) -> bool:

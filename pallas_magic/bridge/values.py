@@ -15,6 +15,7 @@ import jax
 from jax._src.interpreters import mlir
 from jax._src.pallas import mpmd, pallas_call
 
+from pallas_magic.bridge.gpu_values import is_ours, why_not_interpretable
 from pallas_magic.bridge.patches import replaced_item
 from pallas_magic.stopping import StopCell
 
@@ -40,7 +41,10 @@ def _with_fallback(original: Callable[..., Any], on_interpret: Callable[[], None
     def rule(context: Any, *operands: Any, **params: Any) -> Any:
         here = jax.default_backend()
         at_home = tuple(context.module_context.platforms) == (_platform_name(here),)
-        if params.get("interpret") or not at_home:
+        ours = is_ours(params.get("interpret"))
+        if ours and not at_home:
+            params = {**params, "interpret": False}
+        if not at_home or (params.get("interpret") and not ours):
             return original(context, *operands, **params)
         if here != "cpu":
             try:
@@ -64,18 +68,14 @@ def _interpreted(
     is_core_map = "meshes" in params and params.get("input_output_aliases")
     if is_core_map and _interprets_core_map_to_zeros():
         raise StopCell(f"JAX {jax.__version__} interprets `core_map` to zeros: there is no value")
+    if is_ours(params.get("interpret")) and (why := why_not_interpretable(params)):
+        raise StopCell(f"interpret mode cannot run this kernel: {why}")
     try:
-        return original(context, *operands, **{**params, "interpret": True})
+        interpret = params.get("interpret") or True
+        return original(context, *operands, **{**params, "interpret": interpret})
     except Exception as error:
         first_line = (str(error).strip() or type(error).__name__).split("\n")[0]
         raise StopCell(f"interpret mode cannot run this kernel: {first_line}") from error
-
-
-def gpu_interpret_params() -> Any:
-    """Parameters that make a Mosaic GPU kernel run in JAX's GPU interpreter."""
-    from jax._src.pallas.mosaic_gpu.interpret.params import InterpretGPUParams
-
-    return InterpretGPUParams()
 
 
 def _interprets_core_map_to_zeros() -> bool:
