@@ -137,9 +137,11 @@ class Watch:
     def __enter__(self) -> Self:
         from pallas_magic.bridge.capture import Recorder
         from pallas_magic.bridge.devices import as_if_on
+        from pallas_magic.bridge.gpu_values import interpretable_params
         from pallas_magic.bridge.values import interpreted_where_needed
 
-        self._recorder = Recorder(on_call=self._after_call)
+        rewrite = interpretable_params if self._execute else None
+        self._recorder = Recorder(on_call=self._after_call, rewrite=rewrite)
         always = self._wanted is not None and not self._execute
         with ExitStack() as stack:
             stack.enter_context(self._recorder.installed())
@@ -155,8 +157,12 @@ class Watch:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        from pallas_magic.bridge.gpu_values import why_stopped
+
         if isinstance(error, StopCell):
             self.stop_reason = str(error)
+        elif error is not None and self._execute:
+            self.stop_reason = why_stopped(error)
         self._stack.close()
 
     @property

@@ -55,28 +55,29 @@ def why_not_interpretable(params: Mapping[str, Any]) -> str:
     return ""
 
 
-def reset() -> None:
-    """Forget what an interpreted kernel that failed has left behind.
-
-    On 0.10.2 every later kernel fails otherwise: "Barrier remains allocated".
-    """
-    if _ours.cache_info().currsize:
-        from jax._src.pallas.mosaic_gpu.interpret import interpret_pallas_call
-
-        forget: Any = interpret_pallas_call.reset_gpu_interpret_mode_state
-        forget()
-
-
 def why_stopped(error: BaseException) -> str:
-    """What an error of the user's code says of our interpreting, empty for any other error."""
+    """What an error of the user's code says of our interpreting, empty for any other error.
+
+    The interpreter then forgets what the failed kernel left behind: on 0.10.2
+    every later kernel fails otherwise ("Barrier remains allocated").
+    """
     if not _ours.cache_info().currsize:
         return ""
-    text = str(error)
+    text = str(error).strip()
     if "Effects not supported" in text and "OrderedIOEffect" in text:
         return "interpret mode cannot run this kernel under `jax.checkpoint`"
-    if "CpuCallback error" in text and "mosaic_gpu/interpret" in text.replace("\\", "/"):
-        return f"interpret mode cannot run this kernel: {text.strip().splitlines()[-1].strip()}"
-    return ""
+    if "CpuCallback error" not in text or "mosaic_gpu" not in text:
+        return ""
+    forget_failed_kernel()
+    return f"interpret mode cannot run this kernel: {text.splitlines()[-1].strip()}"
+
+
+def forget_failed_kernel() -> None:
+    """Make the GPU interpreter fit for the next kernel after one has failed in it."""
+    from jax._src.pallas.mosaic_gpu.interpret import interpret_pallas_call
+
+    forget: Any = interpret_pallas_call.reset_gpu_interpret_mode_state
+    forget()
 
 
 @functools.cache
