@@ -1,8 +1,8 @@
 """A wrong kernel, what a check has to say about it, and how it was mended.
 
 Each Markdown file beside this one is a case: a title, a list of facts, the
-kernel (``entry`` makes the call, ``# <- CODE`` stands on each line that is to
-be the primary one of a diagnostic) and, as a diff, its mended form.
+kernel (``entry`` makes the call, ``# <- PM101`` stands on each statement that is
+to be marked, ``# <- here`` where any code will do) and, as a diff, its mended form.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from jax.experimental.pallas import mosaic_gpu as plgpu
 from jax.experimental.pallas import triton as pltriton
 """
 DTYPES = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "i32": "int32"}
-MARK = re.compile(r"  # <- (PM\d{3})$")
+MARK = re.compile(r"  # <- (PM\d{3}|here)$")
 
 
 @dataclasses.dataclass(frozen=True)
 class Mark:
-    """A statement that must be found: its code, its line from 1 and its columns from 0."""
+    """A statement that must be found: its code ("here": any), line from 1, columns from 0."""
 
     code: str
     line: int

@@ -29,7 +29,7 @@ def is_at(diagnostic: Diagnostic, mark: Mark) -> bool:
     span = diagnostic.primary
     return (
         span is not None
-        and diagnostic.code == mark.code
+        and mark.code in (diagnostic.code, "here")
         and span.start_line == span.end_line == mark.line
         and mark.start <= span.start_col < span.end_col <= mark.end
     )
