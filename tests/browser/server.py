@@ -52,13 +52,15 @@ class Server:
         return content
 
     def stop_kernels(self) -> None:
-        """End every kernel that a notebook has started."""
-        with urlopen(f"{self.url}/api/kernels") as answer:
-            kernels = json.load(answer)
-        for kernel in kernels:
-            # One that is only starting cannot be ended yet; the server ends it when it stops.
-            with suppress(HTTPError):
-                urlopen(Request(f"{self.url}/api/kernels/{kernel['id']}", method="DELETE")).close()
+        """End every kernel that a notebook has started.
+
+        One that is only starting cannot be told or ended yet; the server ends it when it stops.
+        """
+        with suppress(HTTPError), urlopen(f"{self.url}/api/kernels") as answer:
+            for kernel in json.load(answer):
+                url = f"{self.url}/api/kernels/{kernel['id']}"
+                with suppress(HTTPError):
+                    urlopen(Request(url, method="DELETE")).close()
 
 
 def code_cell(

@@ -109,3 +109,24 @@ def test_what_is_saved_is_the_last_card(server: Server, open_notebook: OpenNoteb
     opened.reload()
     opened.button(1, FIX_1).click()
     assert opened.cell_text(1) == counts_fixed(TEXT)
+
+
+@lab_only
+def test_a_console_shows_the_card_without_buttons(
+    server: Server, open_notebook: OpenNotebook
+) -> None:
+    server.write_notebook("beside.ipynb", [code_cell("1", "one")])
+    opened = open_notebook("beside.ipynb")
+    code = f"{STAND_IN}\nget_ipython().run_cell_magic('pallas_check', '', 'pass')\ndone()"
+    opened.page.evaluate(
+        """async code => {
+            const {commands} = window.jupyterapp;
+            const panel = await commands.execute('console:create', {kernelPreference: {name: 'python3'}});
+            await panel.sessionContext.ready;
+            await panel.console.inject(code);
+        }""",
+        code,
+    )
+    card = opened.page.locator(".jp-CodeConsole .pm-card")
+    expect(card.locator("mark").first).to_have_text("counts_ref[...]")
+    expect(card.locator("button:visible")).to_have_count(0)
