@@ -7,13 +7,14 @@ import functools
 import inspect
 from typing import Any
 
+from pallas_magic.bridge.block_checks import blocks_unchecked, refused_blocks
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.dataflow import flows
 from pallas_magic.bridge.frames import definition_of, exception_frames
 from pallas_magic.bridge.kernels import Kernel, equation_places, in_warp_region, read_kernel
 from pallas_magic.bridge.layouts import is_layout_error, largest_allocation, suspect_path
 from pallas_magic.bridge.locations import failing_path
-from pallas_magic.bridge.lowering import Lowered
+from pallas_magic.bridge.lowering import Lowered, lower
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.operands import kernel_refs, scoped_site, scratch_site
 from pallas_magic.bridge.recovery import Backend, MissingRule, Raised, Recovered, recover
@@ -50,6 +51,11 @@ def find_failures(call: Call, lowered: Lowered, target: Target, objects: ObjectR
 
 def _recovered(first: BaseException, call: Call, target: Target, kernel: Kernel) -> Recovered:
     """What JAX raised first with all that is independent of it."""
+    if blocks := refused_blocks(first, target, kernel):
+        with blocks_unchecked(first):
+            error = lower(call, target).error
+            rest = _recovered(error, call, target, kernel) if error else Recovered()
+        return dataclasses.replace(rest, raised=(*blocks, *rest.raised))
     backend = backend_of(first)
     if backend is None or backend.is_late(first):
         return Recovered((_placed(first, kernel),))
@@ -80,6 +86,14 @@ def _is_independent(last: Raised, earlier: tuple[Raised, ...], call: Call) -> bo
     failed = [raised.equations[-1] for raised in earlier if raised.equations]
     reached = {*flows(call.jaxprs[0], failed), *(id(equation) for equation in failed)}
     return all(id(equation) not in reached for equation in last.equations)
+
+
+def error_as_it_is(
+    error: BaseException, call: Call, target: Target, objects: ObjectRecorder
+) -> Failure:
+    """The failure of ``call`` that ``error`` tells by itself, nothing lowered again."""
+    kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
+    return make_failure(Raised(error), error, call, kernel, target, objects)
 
 
 def backend_of(error: BaseException) -> Backend | None:

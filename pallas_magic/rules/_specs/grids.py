@@ -10,9 +10,10 @@ from pallas_magic.report import TextEdit
 from pallas_magic.rules._specs.wording import keyword_of, shape_text
 from pallas_magic.source.calls import add_keyword, argument, arguments, keyword
 from pallas_magic.source.document import Library
+from pallas_magic.source.names import spelled
 from pallas_magic.source.resolve import Expression, resolve
 from pallas_magic.source.specs import SpecCall, spec_call
-from pallas_magic.source.syntax import Positioned
+from pallas_magic.source.syntax import Positioned, identifier
 
 
 def with_axes(failure: Failure, sources: Library, sizes: Sequence[int]) -> TextEdit | None:
@@ -67,3 +68,35 @@ def _before(call: SpecCall, node: ast.keyword | None) -> Positioned | None:
     every = arguments(call.node)
     index = every.index(node)
     return every[index - 1] if index > 0 else None
+
+
+def resized(
+    failure: Failure, sources: Library, axis: int, whole: int, old: int, new: int
+) -> TextEdit | None:
+    """An edit of one size of the grid: steps of ``new`` through ``whole`` instead of ``old``."""
+    elements = grid_elements(failure, sources)
+    if elements is None:
+        return None
+    size = elements[axis]
+    exact = whole % new == 0
+    node, syntax = size.node, size.syntax
+    divisor = _divisor(node, exact)
+    if divisor is not None and _is_number(divisor, old):
+        return syntax.replace(divisor, str(new))
+    rounded = spelled(sources, syntax.document, "jax.experimental.pallas", "cdiv")
+    if exact or rounded is None:
+        return syntax.replace(node, str(-(-whole // new)))
+    return syntax.replace(node, f"{rounded}({whole}, {new})")
+
+
+def _divisor(node: ast.expr, exact: bool) -> ast.expr | None:
+    """By what the size of the grid is divided, where that may be another number."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv) and exact:
+        return node.right
+    if isinstance(node, ast.Call) and identifier(node.func) == "cdiv" and len(node.args) == 2:
+        return node.args[1]
+    return None
+
+
+def _is_number(node: ast.expr, number: int) -> bool:
+    return isinstance(node, ast.Constant) and node.value == number
