@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 from jax._src.state.types import AbstractRef
+from jax.extend.core import Var
 
 from pallas_magic.bridge.frames import traceback_places
 from pallas_magic.failure import Access, Ref, Role
@@ -134,7 +135,7 @@ class _Reader:
 
 def is_variable(atom: Any) -> bool:
     """Whether an operand is a variable rather than a literal."""
-    return isinstance(atom, jax.extend.core.Var)
+    return isinstance(atom, Var)
 
 
 def operand_pairs(equation: Any, inner: Any) -> list[tuple[Any, Any]]:

@@ -75,8 +75,11 @@ class ObjectRecorder:
             return
         at_module_level = frame.f_locals is frame.f_globals
         names = frame.f_globals if at_module_level else dict(frame.f_locals)
-        built = BuiltObject(value, frame.f_code, frame.f_lasti, frame.f_globals, names)
-        self._token_by_identity[id(value)] = len(self.built)
+        self.add(BuiltObject(value, frame.f_code, frame.f_lasti, frame.f_globals, names))
+
+    def add(self, built: BuiltObject) -> None:
+        """Remember an object whose building expression is known."""
+        self._token_by_identity[id(built.value)] = len(self.built)
         self.built.append(built)
 
     @contextmanager

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.devices import chip_queries_answered
 from pallas_magic.bridge.objects import ObjectRecorder
+from pallas_magic.bridge.quiet import quietly
 from pallas_magic.bridge.retrace import NotRetraceable, call_text, retrace
 from pallas_magic.failure import Candidate, Failure
-from pallas_magic.prove.quiet import quietly
 from pallas_magic.prove.same_values import Comparison, Samples, same_values
 from pallas_magic.prove.substitute import Substituted, edited_texts, substitute
 from pallas_magic.prove.texts import EditedText

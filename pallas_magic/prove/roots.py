@@ -24,7 +24,8 @@ class Root:
 
     ``known`` are the values of a call's or grid spec's keywords by name,
     ``defaults`` those it has where they are not given, ``parameters`` the names
-    of its positional arguments.
+    of its positional arguments, ``grid_parameters`` those of a grid spec given
+    to the call.
     """
 
     kind: Kind
@@ -32,6 +33,7 @@ class Root:
     value: Any
     names: Mapping[str, Any]
     parameters: tuple[str, ...] = ()
+    grid_parameters: tuple[str, ...] = ()
     known: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -85,8 +87,14 @@ def _grid_root(call: Call, parts: Parts, objects: ObjectRecorder) -> Root | None
     if direct:
         known |= {"scratch_shapes": parts.scratch, "out_shape": parts.out_shape}
         known["compiler_params"] = parts.compiler_params
-        first_two = ("kernel", "out_shape")
-        return _root("call", direct[-1], parameters=first_two, known=known, defaults=defaults)
+        return _root(
+            "call",
+            direct[-1],
+            parameters=("kernel", "out_shape"),
+            grid_parameters=tuple(signature),
+            known=known,
+            defaults=defaults,
+        )
     if not made:
         return None
     parameters = tuple(signature)

@@ -113,8 +113,12 @@ def changed_keywords(
     """The changed keywords of ``pl.pallas_call(...)``, ``pl.GridSpec(...)`` or the like."""
     if not rebuilder.alignment.same(old.func, new.func):
         raise NotProvable(f"`{ast.unparse(new.func)}` is another function")
-    changes = {}
+    changes: dict[str, Any] = {}
     for name, (before, after) in rebuilder.changed(old, new, list(root.parameters)).items():
+        if name == "grid_spec" and isinstance(before, ast.Call) and isinstance(after, ast.Call):
+            inner = dataclasses.replace(root, parameters=root.grid_parameters)
+            changes |= changed_keywords(rebuilder, before, after, inner)
+            continue
         if name not in (root.known if after is not None else root.defaults):
             raise NotProvable(f"`{name}=` of `{ast.unparse(new.func)}` changes")
         known = root.known[name] if before is not None else _UNKNOWN

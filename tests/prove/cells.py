@@ -41,14 +41,17 @@ class Notebook:
 
     def run(self, text: str) -> None:
         """Run one cell; the calls it makes are recorded."""
+        with self.recorder.installed(), whole_tracebacks():
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        """Run one cell; nothing is recorded."""
         text = textwrap.dedent(text)
         number = len(self.library) + 1
         name = f"<cell-{number}>"
         source = Source("cell", f"In[{number}]", text, f"id{number}")
         self.library.add(plain_document(name, text, source, f"cell-{number}"))
-        code = compile(text, name, "exec", dont_inherit=True)
-        with self.recorder.installed(), whole_tracebacks():
-            exec(code, self.namespace)
+        exec(compile(text, name, "exec", dont_inherit=True), self.namespace)
 
     def fail(self, text: str) -> None:
         """Run one cell that must fail while a kernel is traced; the call that failed."""
