@@ -126,7 +126,7 @@ def test_a_bad_payload_is_refused_in_one_line(server: Server, open_notebook: Ope
 
 
 def test_an_empty_bundle_is_nothing(server: Server, open_notebook: OpenNotebook) -> None:
-    bundles = [
+    bundles: list[dict[str, object]] = [
         {"text/plain": "before"},
         {MIME: {}, "text/plain": "unseen"},
         {"text/plain": "after"},
