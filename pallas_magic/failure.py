@@ -171,12 +171,13 @@ class Buffer:
 
 @dataclasses.dataclass(frozen=True)
 class MemoryUse:
-    """How a memory space ("vmem", "smem") ran out, in bytes; ``used`` is 0 if it is not told."""
+    """How a memory space ("vmem", "smem") ran out; ``used`` is 0 if it is not told."""
 
     space: str
     limit: int
     used: int = 0
     buffers: tuple[Buffer, ...] = ()
+    unit: Literal["bytes", "columns"] = "bytes"
 
 
 @dataclasses.dataclass(frozen=True)

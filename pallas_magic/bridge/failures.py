@@ -15,6 +15,7 @@ from pallas_magic.bridge.kernels import Kernel, equation_places, in_warp_region,
 from pallas_magic.bridge.layouts import is_layout_error, largest_allocation, suspect_path
 from pallas_magic.bridge.locations import failing_path
 from pallas_magic.bridge.lowering import Lowered, lower
+from pallas_magic.bridge.memory import memory_use
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.operands import kernel_refs, scoped_site, scratch_site
 from pallas_magic.bridge.recovery import Backend, MissingRule, Raised, Recovered, recover
@@ -144,6 +145,7 @@ def make_failure(
         refs=kernel.refs,
         warp=warp_region(path, kernel),
         semantics=_semantics(raised.context),
+        memory=memory_use(str(raised.error), call, kernel),
     )
 
 
