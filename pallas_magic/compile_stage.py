@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COMPILING = "it is being compiled"
 NOT_ASKED = "no compiler was asked for"
 LOST = "CompilerLost"
+SPILLS = "RegisterSpills"
 
 Progress = Callable[[int, int], None]
 
@@ -117,7 +118,7 @@ def _outcome(call: Call, target: Target) -> Outcome | None:
 
 def _compiled(kernel: KernelReport, one: Pending, outcome: Outcome) -> Compiled:
     if outcome.status == "ok":
-        return Compiled(_with_stage(kernel, "ok", outcome.seconds))
+        return Compiled(_with_stage(kernel, "ok", outcome.seconds), _spills(one, outcome))
     if outcome.status == "failed":
         failed = _with_stage(kernel, "failed", outcome.seconds)
         return Compiled(failed, _failure(one, outcome))
@@ -129,6 +130,18 @@ def _compiled(kernel: KernelReport, one: Pending, outcome: Outcome) -> Compiled:
     lost = _failure(one, dataclasses.replace(outcome, text=text))
     lost = dataclasses.replace(lost, error_type=LOST, text=text)
     return Compiled(_with_stage(kernel, "skipped", outcome.seconds, text), lost)
+
+
+def _spills(one: Pending, outcome: Outcome) -> Failure | None:
+    """Registers spilled to memory: nothing is wrong, and much may be slow."""
+    stores = outcome.details.get("spill_stores", 0)
+    if not stores:
+        return None
+    loads, registers = outcome.details.get("spill_loads", 0), outcome.details.get("registers")
+    counted = f" ({registers} registers used)" if registers else ""
+    text = f"{stores:,} bytes of stores and {loads:,} bytes of loads a thread{counted}"
+    spilled = _failure(one, dataclasses.replace(outcome, text=text))
+    return dataclasses.replace(spilled, error_type=SPILLS, text=text)
 
 
 def _with_stage(

@@ -126,7 +126,9 @@ def worker_environment(compiler: Compiler, base: Mapping[str, str]) -> dict[str,
     # A worker must not take the accelerator that the user's process works on.
     common = {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false"}
     if compiler.family == "gpu":
-        return {**base, **common}
+        # What XLA prints at level 0 says which registers were spilled.
+        more = {"JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1", "TF_CPP_MIN_LOG_LEVEL": "0"}
+        return {**base, **common, **more}
     return {
         **base,
         **common,

@@ -15,12 +15,23 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from pallas_magic.aot.outcome import Job, Outcome
-from pallas_magic.aot.wire import receive, send
+from pallas_magic.aot.wire import END_OF_JOB, receive, send
 from pallas_magic.targets import Target
 
 _LINES_KEPT = 400
 _PACKAGE_FOLDER = str(Path(__file__).parent.parent.parent)
 _START = "import sys; sys.path += sys.argv[3:]; from pallas_magic.aot.worker import main; main()"
+_SPILLS = re.compile(
+    r"Registers are spilled to local memory in function '[^']*', "
+    r"(\d+) bytes spill stores, (\d+) bytes spill loads"
+)
+# A compiler that misses a part of itself, or room on the disk, says nothing of the kernel.
+_NOT_THE_KERNEL = re.compile(
+    r"libdevice|find (?:a suitable version of )?ptxas|ptxas.*not found|No space left on device"
+    r"|Failed to lookup host symbol|Process spawn failed|Cannot allocate memory|API already exists"
+    r"|higher than default SM version",
+    re.IGNORECASE,
+)
 _FATAL = re.compile(r"Check failed: .*|LLVM ERROR: .*|Assertion .* failed.*|fatal error: .*")
 
 
@@ -39,7 +50,9 @@ class WorkerLost(Exception):
     def fatal(self) -> str:
         """What a compiler printed as it gave up, empty if it printed no such thing."""
         found = _FATAL.search(self.said)
-        return found[0].strip() if found is not None else ""
+        if found is None or _NOT_THE_KERNEL.search(self.said):
+            return ""
+        return found[0].strip()
 
 
 class WorkerUnusable(Exception):
@@ -67,6 +80,8 @@ class Worker:
         self._pending: dict[int, tuple[Future[Outcome], Future[None]]] = {}
         self._numbers = itertools.count()
         self._said: collections.deque[str] = collections.deque(maxlen=_LINES_KEPT)
+        self._printed: dict[int, list[str]] = {}
+        self._heard = threading.Condition()
         self._lock = threading.Lock()
         self._lost: WorkerLost | None = None
         self._listening = threading.Thread(target=self._listen, daemon=True)
@@ -132,12 +147,41 @@ class Worker:
         else:
             with self._lock:
                 outcome, _ = self._pending.pop(reply["job"])
-            seconds, text = reply.get("seconds", 0.0), reply.get("text", "")
-            outcome.set_result(Outcome(reply["status"], seconds, text, reply.get("details", {})))
+            outcome.set_result(_outcome(reply, self._printed_for(reply["job"])))
 
     def _hear(self) -> None:
-        for line in cast(IO[bytes], self._process.stderr):
-            self._said.append(line.decode(errors="replace"))
+        printed: list[str] = []
+        for raw in cast(IO[bytes], self._process.stderr):
+            line = raw.decode(errors="replace")
+            if line.startswith(END_OF_JOB):
+                with self._heard:
+                    self._printed[int(line[len(END_OF_JOB) :])] = printed
+                    self._heard.notify_all()
+                printed = []
+                continue
+            printed = [*printed[-_LINES_KEPT:], line]
+            self._said.append(line)
+
+    def _printed_for(self, job: int) -> list[str]:
+        """What the compiler printed meanwhile, which comes on another pipe than the reply."""
+        with self._heard:
+            self._heard.wait_for(lambda: job in self._printed, timeout=2)
+            return self._printed.pop(job, [])
+
+
+def _outcome(reply: Mapping[str, Any], printed: list[str]) -> Outcome:
+    details = dict(reply.get("details", {}))
+    status, text = reply["status"], reply.get("text", "")
+    if status == "failed":
+        # The place of a failure in ptxas or in a pass stands in the print only.
+        located = [line.strip() for line in printed if "loc(" in line and "error:" in line]
+        text = "\n\n".join([text, *located])
+    if found := _SPILLS.search("".join(printed)):
+        details.setdefault("spill_stores", int(found[1]))
+        details.setdefault("spill_loads", int(found[2]))
+    if status == "failed" and _NOT_THE_KERNEL.search(text):
+        status, text = "unavailable", text.split("\n")[0]
+    return Outcome(status, reply.get("seconds", 0.0), text, details)
 
 
 def _lost(status: int, said: str) -> WorkerLost:

@@ -7,6 +7,9 @@ import struct
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
+# Printed by a worker after each job, to tell what its compiler printed for which.
+END_OF_JOB = "pallas_magic: end of job "
+
 _LENGTHS = struct.Struct("!II")
 
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-from pallas_magic.aot.wire import receive, send
+from pallas_magic.aot.wire import END_OF_JOB, receive, send
 from pallas_magic.targets import Target, parse_targets
 
 _PARENT_CHECK_SECONDS = 1.0
@@ -78,7 +78,9 @@ class _Service:
         while True:
             job, module = self._waiting.get()
             self._send({"job": job["job"], "started": True})
-            self._send({"job": job["job"], **_compile(job, module)})
+            result = _compile(job, module)
+            os.write(2, f"{END_OF_JOB}{job['job']}\n".encode())
+            self._send({"job": job["job"], **result})
 
     def _send(self, header: Mapping[str, Any]) -> None:
         try:

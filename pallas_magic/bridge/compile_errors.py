@@ -28,6 +28,10 @@ _FRAME = re.compile(
     r'"(?P<function>[^"]*)"\("(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<col>\d+)'
     r"(?: to (?P<end_line>\d*):(?P<end_col>\d+))?\)"
 )
+_FILE = re.compile(
+    r'loc\((?P<function>)"(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<col>\d+)'
+    r"(?: to (?P<end_line>\d*):(?P<end_col>\d+))?\)"
+)
 _WRAPPING = re.compile(
     r"^(?:[A-Z_]+: )?(?:Mosaic failed to compile TPU kernel"
     r"(?: with MLIR module name `[^`]*`)?(?: HLO name `[^`]*`)?: )?"
@@ -78,6 +82,10 @@ def _locations(text: str) -> Iterator[tuple[Location, Place]]:
     if start < 0:
         return
     line = text[start:].split("\n")[0]
+    if found := _FILE.match(line):
+        place = _place(found)
+        yield Location(place.filename, place.line, None), place
+        return
     name = _NAME.match(line)
     primitive = name[1].split(":")[0].rsplit("/", maxsplit=1)[-1] if name is not None else ""
     for found in _FRAME.finditer(line):

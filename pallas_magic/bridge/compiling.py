@@ -6,9 +6,14 @@ Only a worker imports this: compilers abort the process they run in.
 from __future__ import annotations
 
 import functools
+import importlib
+import os
 import re
+import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -34,6 +39,11 @@ _USED_MEMORY = re.compile(
 )
 _MEMORY = re.compile(r'"memory_space":"(\d+)","offset":"\d+","size":"(\d+)"')
 
+_PTXAS = {
+    "registers": re.compile(r"Used (\d+) registers"),
+    "spill_stores": re.compile(r"(\d+) bytes spill stores"),
+    "spill_loads": re.compile(r"(\d+) bytes spill loads"),
+}
 _loading = threading.Lock()
 
 
@@ -54,13 +64,16 @@ def _device(target: Target) -> Any:
         topology = topologies.get_topology_desc(_TPU_TOPOLOGIES[target.name], platform="tpu")
     else:
         topology = topologies.get_topology_desc(
-            "1x1x1", platform="cuda", target_config=gpu_target_config(target)
+            platform="cuda", topology="1x1x1", target_config=gpu_target_config(target)
         )
     return topology.devices[0]
 
 
 def prepare(target: Target) -> None:
     """Load the compiler for ``target``; raises where it does not load."""
+    if target.family == "gpu":
+        # It tells the compiler where its run-time library and ptxas are.
+        importlib.import_module("jax.experimental.mosaic.gpu")
     compile_only_device(target)
 
 
@@ -73,7 +86,7 @@ def compile_module(module: bytes, target: Target) -> Mapping[str, Any]:
         device_assignment=np.array([[0]]),
         backend=device.client,
     )
-    with mlir.make_ir_context():
+    with mlir.make_ir_context(), _ptxas_log(target) as log:
         parsed = ir.Module.parse(module)
         try:
             executable = device.client.compile(
@@ -83,10 +96,34 @@ def compile_module(module: bytes, target: Target) -> Mapping[str, Any]:
             )
         except jax.errors.JaxRuntimeError as error:
             raise CompileFailed(str(error)) from error
-    return _details(executable)
+        return _scoped_memory(executable) if target.family == "tpu" else _registers(log)
 
 
-def _details(executable: Any) -> Mapping[str, Any]:
+@contextmanager
+def _ptxas_log(target: Target) -> Iterator[Path | None]:
+    """A folder that Mosaic GPU writes what ptxas said to, ``None`` where there is no place."""
+    if target.family != "gpu":
+        yield None
+        return
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="pallas-magic-", ignore_cleanup_errors=True)
+    except OSError:  # nowhere to write: the kernel is compiled all the same
+        os.environ.pop("MOSAIC_GPU_DUMP_TO", None)
+        yield None
+        return
+    with folder:
+        os.environ.update(MOSAIC_GPU_DUMP_TO=folder.name, MOSAIC_GPU_DUMP_PTXAS="1")
+        yield Path(folder.name)
+
+
+def _registers(log: Path | None) -> Mapping[str, Any]:
+    """What ptxas said of a Mosaic GPU kernel: registers a thread and bytes spilled."""
+    texts = [file.read_text(errors="replace") for file in log.glob("*.ptxas")] if log else []
+    found = {name: pattern.findall("".join(texts)) for name, pattern in _PTXAS.items()}
+    return {name: max(map(int, numbers)) for name, numbers in found.items() if numbers}
+
+
+def _scoped_memory(executable: Any) -> Mapping[str, Any]:
     """How much of each memory space the kernel takes, by XLA's number of the space."""
     texts = [module.to_string() for module in executable.hlo_modules()]
     used: dict[str, int] = {}

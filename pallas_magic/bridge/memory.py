@@ -26,6 +26,11 @@ _SCOPED = re.compile(
     r"Scoped allocation with size (?P<used>[\d.]+\w?) and limit (?P<limit>[\d.]+\w?) exceeded",
     re.DOTALL,
 )
+_SHARED = re.compile(r"smem_bytes=(?P<used>\d+) > max_smem_bytes=(?P<limit>\d+)")
+_REQUESTED = re.compile(
+    r"(?P<space>Shared|Tensor) memory size limit exceeded: "
+    r"requested (?P<used>\d+), available: (?P<limit>\d+)"
+)
 _ENTRY = re.compile(
     r"^ +\d+\. Size: (?P<size>[\d.]+\w?)\n(?P<rest>.*?)={5,}", re.MULTILINE | re.DOTALL
 )
@@ -52,6 +57,17 @@ def memory_use(text: str, call: Call, kernel: Kernel) -> MemoryUse | None:
     if found := _SCOPED.search(text):
         buffers = tuple(spec_buffers(call, kernel.refs, found["space"]))
         return MemoryUse(found["space"], _bytes(found["limit"]), _bytes(found["used"]), buffers)
+    return _gpu_memory_use(text, call, kernel)
+
+
+def _gpu_memory_use(text: str, call: Call, kernel: Kernel) -> MemoryUse | None:
+    """Shared memory is counted for a kernel as a whole, tensor memory in columns."""
+    if found := _SHARED.search(text):
+        buffers = tuple(spec_buffers(call, kernel.refs, "smem"))
+        return MemoryUse("smem", int(found["limit"]), int(found["used"]), buffers)
+    if found := _REQUESTED.search(text):
+        space, unit = ("tmem", "columns") if found["space"] == "Tensor" else ("smem", "bytes")
+        return MemoryUse(space, int(found["limit"]), int(found["used"]), (), unit)
     return None
 
 
@@ -71,7 +87,7 @@ def spec_buffers(call: Call, refs: tuple[Ref, ...], space: str) -> list[Buffer]:
 def _copies(call: Call, ref: Ref) -> int:
     """How many blocks of an operand lie in memory at once, as TPU compilers pipeline them."""
     mapping = call.params.get("grid_mapping")
-    if mapping is None:
+    if mapping is None or ref.memory_space not in ("", "vmem", "smem"):
         return 1
     block = mapping.block_mappings[ref.position - mapping.num_index_operands]
     asked = getattr(block.pipeline_mode, "buffer_count", None)

@@ -78,6 +78,7 @@ from collections.abc import Iterable
 from pallas_magic.failure import Buffer, Candidate, Failure, MemoryUse
 from pallas_magic.report import Diagnostic
 from pallas_magic.rules._resources.wording import (
+    amount_words,
     buffer_name,
     buffer_words,
     cause_labels,
@@ -91,6 +92,7 @@ code = "PM801"
 name = "out-of-memory"
 
 _LANES = 128
+_BE = {"bytes": "is", "columns": "are"}
 
 
 def match(failure: Failure) -> bool:
@@ -131,16 +133,14 @@ def fixes(failure: Failure, sources: Library) -> Iterable[Candidate]:
 
 def _message(failure: Failure, memory: MemoryUse, largest: Buffer | None) -> str:
     space = memory.space.upper()
-    limit = f"{size_words(memory.limit)} of {space}"
-    if memory.used:
-        over = size_words(memory.used - memory.limit)
-        taken = f"`{failure.kernel}` takes {size_words(memory.used)} of {space}"
-        return f"{taken}, {over} more than the {size_words(memory.limit)} there is"
-    if largest is None:
-        return f"`{failure.kernel}` takes more than the {limit} there is"
-    over = size_words(largest.size - memory.limit)
-    taken = f"{buffer_name(largest)} takes {size_words(largest.size)} of {space}"
-    return f"{taken}, {over} more than the {size_words(memory.limit)} there is"
+    there_is = f"the {amount_words(memory.limit, memory.unit)} there {_BE[memory.unit]}"
+    used, who = memory.used, f"`{failure.kernel}`"
+    if not used and largest is not None:
+        used, who = largest.size, buffer_name(largest)
+    if not used:
+        return f"{who} takes more {space} than {there_is}"
+    taken = f"{who} takes {amount_words(used, memory.unit)} of {space}"
+    return f"{taken}, {amount_words(used - memory.limit, memory.unit)} more than {there_is}"
 
 
 def _notes(failure: Failure, memory: MemoryUse, largest: Buffer | None) -> Iterable[str]:

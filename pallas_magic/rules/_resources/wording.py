@@ -22,6 +22,11 @@ def size_words(size: int) -> str:
     return f"{size} bytes"
 
 
+def amount_words(amount: int, unit: str) -> str:
+    """ "8.3 MiB", "640 columns"."""
+    return size_words(amount) if unit == "bytes" else f"{amount} {unit}"
+
+
 def shape_words(buffer: Buffer) -> str:
     """ "float32[1024, 8192]"."""
     return f"{buffer.dtype}[{', '.join(map(str, buffer.shape))}]"
