@@ -17,6 +17,9 @@ from pallas_magic.source.document import Library, Place
 # SMEM is small, and a scalar of an array that fills it is seldom what was meant.
 _LARGEST_IN_SMEM = 8192
 
+# 2 MiB of 32-bit elements: room is needed for two buffers, and for other operands.
+_LARGEST_IN_VMEM = 2**19
+
 
 def vector_fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
     """For a ref in SMEM of which a vector is stored or loaded, the best fix first."""
@@ -45,6 +48,19 @@ def scalar_fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
     loads = _subscripts(ref, _single(failure, "load"), sources)
     if stores and (edits := as_vectors(ref, stores, loads, sources)):
         yield Candidate(_as_vector_title(ref, stores), edits)
+
+
+def unplaced_fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
+    """For a ref that was left in HBM and is loaded or stored without a copy."""
+    ref, name = failure.ref, ref_name(failure, sources)
+    if ref is None:
+        return
+    only_scalars = not any(access.shape for access in failure.accesses)
+    if only_scalars and math.prod(ref.shape) <= _LARGEST_IN_SMEM:
+        if edits := moved(failure, sources, "SMEM"):
+            yield Candidate(f"move `{name}` to SMEM", edits)
+    elif math.prod(ref.shape) <= _LARGEST_IN_VMEM:
+        yield from _moves_to_vmem(failure, ref, name, sources)
 
 
 def _moves_to_vmem(failure: Failure, ref: Ref, name: str, sources: Library) -> Iterator[Candidate]:

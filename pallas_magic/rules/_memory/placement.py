@@ -8,13 +8,13 @@ from typing import Literal
 
 from pallas_magic.failure import Failure, Ref
 from pallas_magic.report import TextEdit
-from pallas_magic.rules._memory.new_specs import MEMORY_SPACES, PALLAS_TPU, added_spec
+from pallas_magic.rules._memory.new_specs import MEMORY_SPACES, PALLAS, PALLAS_TPU, added_spec
 from pallas_magic.source.calls import add_keyword, arguments, keyword, remove_keyword
 from pallas_magic.source.document import Library
-from pallas_magic.source.names import spelled
+from pallas_magic.source.names import imports, spelled
 from pallas_magic.source.resolve import Expression, bound_name, local_names, resolve, uses
 from pallas_magic.source.specs import SpecCall, operand_spec, spec_call, spec_keywords
-from pallas_magic.source.syntax import identifier, start_of, syntax_of
+from pallas_magic.source.syntax import end_of, identifier, start_of, syntax_of
 
 Space = Literal["SMEM", "VMEM"]
 
@@ -169,10 +169,10 @@ def _renamed(sources: Library, written: Expression, space: Space) -> TextEdit | 
     syntax, node = written.syntax, written.node
     if identifier(node) not in MEMORY_SPACES:
         return None
-    if isinstance(node, ast.Attribute):
-        end = (node.end_lineno or node.lineno, node.end_col_offset or 0)
-        start = (end[0], end[1] - len(node.attr))
-        return syntax.replace_between(start, end, space)
+    known_as = imports(sources, syntax.document)
+    if isinstance(node, ast.Attribute) and known_as.get(syntax.text(node.value)) != PALLAS:
+        end = end_of(node)
+        return syntax.replace_between((end[0], end[1] - len(node.attr)), end, space)
     name = spelled(sources, syntax.document, PALLAS_TPU, space)
     return syntax.replace(node, name) if name is not None else None
 
