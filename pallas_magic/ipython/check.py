@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pallas_magic.ipython.late import PALLAS, AfterImport
 from pallas_magic.ipython.tracebacks import pallas_error
 from pallas_magic.report import Fix, Proof, Report
-from pallas_magic.stopping import StopCell
 
 if TYPE_CHECKING:
     from pallas_magic.engine import Watch
@@ -18,13 +17,6 @@ if TYPE_CHECKING:
     from pallas_magic.source.document import Library
 
 _NOT_PROVED = "not proved: `--no-verify`"
-
-
-class PallasCheckError(Exception):
-    """A checked cell has errors; the card tells which, so there is no traceback to read."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"{type(self).__name__}: {self}"]
 
 
 class Check:
@@ -71,19 +63,19 @@ class Check:
         """
         if isinstance(error, Exception) and pallas_error(error) is error:
             self.explained = self.watch.blame(error)
-        report = self.watch.report()
-        if self.watch.stop_reason:
-            report = dataclasses.replace(report, notes=(*report.notes, self.watch.stop_reason))
+        report = self._with_reason(self.watch.report())
         return report if self.options.verify else unproved(report, _NOT_PROVED)
 
-    def proved(self, report: Report) -> Report:
-        """``report`` with its fixes proved; can take seconds."""
-        return dataclasses.replace(self.watch.prove(), notes=report.notes)
+    def proved(self) -> Report:
+        """The report with its fixes proved; can take seconds."""
+        return self._with_reason(self.watch.prove())
 
-
-def stops_cell(error: BaseException | None) -> bool:
-    """Whether ``error`` is how the engine ends a cell early."""
-    return isinstance(error, StopCell)
+    def _with_reason(self, report: Report) -> Report:
+        """``report`` that says why the cell was stopped, if it was."""
+        reason = self.watch.stop_reason
+        if not reason or reason in report.notes:
+            return report
+        return dataclasses.replace(report, notes=(*report.notes, reason))
 
 
 def unproved(report: Report, why: str) -> Report:

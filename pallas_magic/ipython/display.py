@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pallas_magic.ipython.fault import Faults
-from pallas_magic.report import Report
+
+if TYPE_CHECKING:
+    from pallas_magic.report import Report
 
 _WIDEST = 100
 
@@ -60,7 +61,7 @@ class NotebookCard(Card):
     def __init__(self, here: str | None, faults: Faults) -> None:
         super().__init__(here)
         self._faults = faults
-        self._display_id = uuid.uuid4().hex
+        self._display_id = os.urandom(16).hex()
         self._shown = False
 
     def show(self, report: Report) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from pallas_magic.ipython.check import Check, PallasCheckError, stops_cell
+from pallas_magic.ipython.errors import PallasCheckError, stops_cell
 from pallas_magic.ipython.fixing import NoFix, fixed_cell
 from pallas_magic.ipython.interrupts import interruptible
 from pallas_magic.report import Report
 
 if TYPE_CHECKING:
+    from pallas_magic.ipython.check import Check
     from pallas_magic.ipython.host import Host
     from pallas_magic.ipython.session import Frame
 
@@ -51,7 +52,7 @@ def end_explained_cell(host: Host, frame: Frame, result: Any) -> None:
     card = host.display.card(host.session.library.key_of(frame.ran))
     try:
         with interruptible():
-            host.show_and_prove(watch.report(), lambda _: watch.prove(), card)
+            host.show_and_prove(watch.report(), watch.prove, card)
     except KeyboardInterrupt:
         host.end_failed(result, KeyboardInterrupt("the check was interrupted"))
     except Exception as fault:
@@ -80,7 +81,7 @@ def _settle(
     if check.options.fix is not None and (report.fixes() or not report.ok):
         also = "; no fix was inserted, for the cell ended with an error of its own"
         if not unexplained:
-            also = _insert(host, report, check.options.fix, here)
+            also = _insert(host, frame, report, check.options.fix, here)
         if not also:
             host.end_quietly(result)
             return
@@ -102,9 +103,11 @@ def says_nothing(report: Report, check: Check, error: BaseException | None) -> b
     return own and not report.kernels and not report.diagnostics
 
 
-def _insert(host: Host, report: Report, wanted: int | str, here: str) -> str:
+def _insert(host: Host, frame: Frame, report: Report, wanted: int | str, here: str) -> str:
     """Put the wanted fix into the running cell; why not, if it cannot be."""
     try:
+        if not host.session.is_sent(frame.ran):
+            raise NoFix("this code is not the cell that was run")
         fixed = fixed_cell(report, wanted, here)
     except NoFix as no:
         return f"; no fix was inserted: {no}"

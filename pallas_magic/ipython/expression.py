@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from pallas_magic.ipython.check import Check, stops_cell
+from pallas_magic.ipython.check import Check
 from pallas_magic.ipython.ending import failure, says_nothing
+from pallas_magic.ipython.errors import stops_cell
 from pallas_magic.ipython.interrupts import interruptible
 from pallas_magic.ipython.options import CheckOptions, split_options
 from pallas_magic.report import Source

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from pallas_magic.ipython.ending import end_checked_cell, end_explained_cell, error_of
 from pallas_magic.ipython.host import Host
 from pallas_magic.ipython.magics import PallasMagics
 from pallas_magic.ipython.transform import arm_check
@@ -64,8 +63,12 @@ class Extension:
 
     def _post_run_cell(self, result: Any) -> None:
         frame = self._host.session.leave(result)
-        if frame is None:
+        if self._host.session.frame is None:
+            self._host.hook.forget()
+        if frame is None or (frame.check is None and frame.explained is None):
             return
+        from pallas_magic.ipython.ending import end_checked_cell, end_explained_cell, error_of
+
         if frame.check is not None:
             with self._host.faults.kept("ending the check"):
                 frame.check.close(error_of(frame, result))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import platform
 import sys
-from importlib import metadata
 from traceback import format_exception
 from types import TracebackType
 
@@ -61,6 +59,9 @@ class Kept:
 
 
 def _versions() -> str:
+    import platform
+    from importlib import metadata
+
     found = [f"Python {platform.python_version()}"]
     for name in _PACKAGES:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pallas_magic.ipython.check import PallasCheckError, stops_cell
+from pallas_magic.ipython.errors import PallasCheckError, stops_cell
 from pallas_magic.ipython.session import Deferred, Frame, Session
 from pallas_magic.ipython.tracebacks import cut_traceback, hidden_frames_shown, pallas_error
 
@@ -39,13 +39,17 @@ class TracebackHook:
     def remove(self) -> None:
         """Leave the shell as it was, or pass everything on where others wrap us."""
         self._active = False
-        self._explained = None
+        self.forget()
         if vars(self._shell).get("showtraceback") is not self._installed:
             return
         if self._was_own:
             self._shell.showtraceback = self._original
         else:
             del self._shell.showtraceback
+
+    def forget(self) -> None:
+        """Let go of the last error, which keeps the frames it passed alive."""
+        self._explained = None
 
     def show_original(self, *args: Any, **options: Any) -> None:
         """Show an exception past this hook, through everyone else's."""

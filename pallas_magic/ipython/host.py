@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pallas_magic.ipython.check import unproved
 from pallas_magic.ipython.display import Card, Display
 from pallas_magic.ipython.fault import Faults
 from pallas_magic.ipython.hook import TracebackHook
 from pallas_magic.ipython.session import Frame, Session
-from pallas_magic.report import Report
+
+if TYPE_CHECKING:
+    from pallas_magic.report import Report
 
 _LAST = ("last_type", "last_value", "last_traceback", "last_exc")
 _INTERRUPTED = "not proved: interrupted"
@@ -28,15 +29,15 @@ class Host:
         self.display = Display(shell, self.faults)
         self.hook = TracebackHook(shell, self.session, self.faults)
 
-    def show_and_prove(
-        self, report: Report, prove: Callable[[Report], Report], card: Card
-    ) -> Report:
+    def show_and_prove(self, report: Report, prove: Callable[[], Report], card: Card) -> Report:
         """Show ``report``, then what ``prove`` makes of it; never leave it at "proving"."""
+        from pallas_magic.ipython.check import unproved
+
         card.show(report)
         if not report.proving:
             return report
         try:
-            final = prove(report)
+            final = prove()
         except KeyboardInterrupt:
             card.show(unproved(report, _INTERRUPTED))
             raise

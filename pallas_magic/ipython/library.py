@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import linecache
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
 from pallas_magic.ipython.cells import CellText, cell_document, timed_document
+from pallas_magic.ipython.ran import Ran
 from pallas_magic.report import Source, Span
 from pallas_magic.source.document import Document, Library, Place
 
@@ -16,38 +16,17 @@ from pallas_magic.source.document import Document, Library, Place
 _SHARED_NAMES = ("<timed exec>", "<timed eval>", "<magic-timeit>")
 
 
-@dataclasses.dataclass(eq=False)
-class Ran:
-    """One piece of code that runs or ran, and the cell text it belongs to.
+class CellLibrary(Library):
+    """A library that knows the session's cells; their documents are built when asked for.
 
-    ``counts`` are the numbers IPython may name it by: releases differ in
-    whether they move their counter before or after the cell. ``outer`` is the
-    cell whose text this is a body of.
+    ``ran`` is the session's own list, to which it adds each cell as it begins.
     """
 
-    code: str
-    text: str
-    cell_id: str | None
-    counts: tuple[int, ...]
-    executed: str | None = None
-    outer: Ran | None = None
-    key: str = ""
-    names: dict[int, str] = dataclasses.field(default_factory=dict)
-    documents: list[Document] = dataclasses.field(default_factory=list)
-
-
-class CellLibrary(Library):
-    """A library that knows the session's cells; their documents are built when asked for."""
-
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Any, ran: list[Ran]) -> None:
         super().__init__()
         self._shell = shell
-        self._ran: list[Ran] = []
+        self._ran = ran
         self._texts: dict[str, Ran] = {}
-
-    def note(self, ran: Ran) -> None:
-        """Remember code that begins to run."""
-        self._ran.append(ran)
 
     def key_of(self, ran: Ran) -> str:
         """The key that the sources of ``ran`` have in reports."""

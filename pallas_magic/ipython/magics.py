@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pallas_magic.ipython.check import Check
-from pallas_magic.ipython.expression import check_expression
-from pallas_magic.ipython.options import help_text, parse_options, split_options
-
 if TYPE_CHECKING:
     from pallas_magic.ipython.host import Host
 
@@ -33,7 +29,31 @@ class PallasMagics:
         }
 
     def pallas_check(self, line: str, cell: str | None = None, local_ns: Any = None) -> Any:
-        # The docstring is set below: users read it as `%%pallas_check?`.
+        """Check the Pallas calls of a cell, or of an expression, for an accelerator.
+
+        %%pallas_check [--target T] [--fix [N]] [--no-run] [--no-verify]
+
+            on top of a cell: the cell runs once, as if this line were not there.
+            Under it stands what was found in its kernels: where, why, and fixes
+            that were proved.
+
+        %pallas_check [--target T] [--no-run] [--no-verify] f(x)
+
+            checks one expression and returns its value.
+
+        --target T   chips to check for, commas between them: tpu:v4 v5e v5p v6e v7x,
+                     gpu:a100 h100 b200, tpu (v5e), gpu (h100). auto, the default, is
+                     this machine's accelerator, else the usual chip of the kernel's
+                     back end.
+        --fix [N]    put fix N, or all fixes, into the cell. The cell runs once, as it
+                     stands, and ends ok, replaced by the mended cell to be run again.
+        --no-run     stop the cell after its first Pallas call, which is checked and
+                     not executed.
+        --no-verify  show fixes without proving them.
+        """
+        from pallas_magic.ipython.expression import check_expression
+        from pallas_magic.ipython.options import parse_options, split_options
+
         if cell is not None:
             return self._run_body(line, cell)
         options, expression = split_options(line)
@@ -41,6 +61,9 @@ class PallasMagics:
 
     def pallas_check_begin(self, line: str) -> None:
         """What the line of `%%pallas_check` becomes: check the cell from here on."""
+        from pallas_magic.ipython.check import Check
+        from pallas_magic.ipython.options import parse_options
+
         options = parse_options(line)
         frame = self._host.session.frame
         if frame is None or self._host.session.checked_frame() is not None:
@@ -58,6 +81,5 @@ class PallasMagics:
         self._host.shell.run_cell(cell, store_history=False).raise_error()
 
 
-PallasMagics.pallas_check.__doc__ = help_text()
 # IPython passes the caller's local names to a magic that is marked so.
 PallasMagics.pallas_check.needs_local_scope = True  # type: ignore[attr-defined]

@@ -19,17 +19,6 @@ _LEADING = re.compile(
 _FIX = re.compile(r"\s+--fix(?:(?:\s*=\s*|\s+)\d+)?(?=\s|$)")
 
 
-_DESCRIPTION = """
-Check the Pallas calls of a cell, or of an expression, for an accelerator.
-
-`%%pallas_check` stands on top of a cell. The cell runs once, as if that line
-were not there; under it stands what was found in its kernels: where, why, and
-fixes that were proved.
-
-`%pallas_check f(x)` checks one expression and returns its value.
-"""
-
-
 @dataclasses.dataclass(frozen=True)
 class CheckOptions:
     """``fix`` is the number of the fix to insert, :data:`ALL`, or ``None``."""
@@ -56,38 +45,13 @@ def parse_options(line: str) -> CheckOptions:
     return CheckOptions(found.target, found.fix, not found.no_run, not found.no_verify)
 
 
-def help_text() -> str:
-    """What ``%%pallas_check?`` shows."""
-    return str(_parser().format_help())
-
-
 @functools.cache
 def _parser() -> MagicArgumentParser:
-    parser = MagicArgumentParser(  # type: ignore[no-untyped-call]
-        "%pallas_check", description=_DESCRIPTION
-    )
-    parser.add_argument(
-        "--target",
-        metavar="T",
-        default="auto",
-        help="chips to check for, commas between them: tpu:v5e, gpu:h100, tpu, gpu; auto is "
-        "this machine's accelerator, else the usual chip of the kernel's back end",
-    )
-    parser.add_argument(
-        "--fix",
-        metavar="N",
-        nargs="?",
-        const=ALL,
-        type=_fix_number,
-        help="put fix N, or all fixes, into the cell: it runs once, as it stands, ends ok and "
-        "is replaced by the mended cell, to be run again",
-    )
-    parser.add_argument(
-        "--no-run",
-        action="store_true",
-        help="stop the cell after its first Pallas call, which is checked and not executed",
-    )
-    parser.add_argument("--no-verify", action="store_true", help="show fixes without proving them")
+    parser = MagicArgumentParser("%pallas_check")  # type: ignore[no-untyped-call]
+    parser.add_argument("--target", default="auto")
+    parser.add_argument("--fix", nargs="?", const=ALL, type=_fix_number)
+    parser.add_argument("--no-run", action="store_true")
+    parser.add_argument("--no-verify", action="store_true")
     return parser
 
 

@@ -9,12 +9,12 @@ import dataclasses
 import threading
 from typing import TYPE_CHECKING, Any
 
-from pallas_magic.ipython.cells import body_start
-from pallas_magic.ipython.library import CellLibrary, Ran
+from pallas_magic.ipython.ran import Ran
 
 if TYPE_CHECKING:
     from pallas_magic.engine import Watch
     from pallas_magic.ipython.check import Check
+    from pallas_magic.ipython.library import CellLibrary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,9 +50,19 @@ class Session:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        self.library = CellLibrary(shell)
+        self._all_ran: list[Ran] = []
+        self._library: CellLibrary | None = None
         self._stack = _Stack()
         self._counter_moves_first: bool | None = None
+
+    @property
+    def library(self) -> CellLibrary:
+        """The documents of all cells; not imported before it is wanted."""
+        if self._library is None:
+            from pallas_magic.ipython.library import CellLibrary
+
+            self._library = CellLibrary(self.shell, self._all_ran)
+        return self._library
 
     @property
     def frame(self) -> Frame | None:
@@ -76,7 +86,7 @@ class Session:
     def enter(self, info: Any) -> None:
         """A cell begins."""
         ran = self._ran(info)
-        self.library.note(ran)
+        self._all_ran.append(ran)
         self._stack.frames.append(Frame(info, ran))
 
     def leave(self, result: Any) -> Frame | None:
@@ -99,19 +109,34 @@ class Session:
         frames, self._stack.frames = self._stack.frames, []
         return frames
 
+    def is_sent(self, ran: Ran) -> bool:
+        """Whether a front end replaces ``ran``'s own text when it is told to replace the cell.
+
+        Code that a cell, or a widget's button, runs is not the cell that was sent.
+        """
+        if getattr(self.shell, "get_parent", None) is None:
+            return True
+        whole = ran.outer or ran
+        return bool(_message(self.shell).get("content", {}).get("code") == whole.text)
+
     def _ran(self, info: Any) -> Ran:
         code = str(info.raw_cell)
         message = _message(self.shell)
         cell_id = message.get("metadata", {}).get("cellId") or getattr(info, "cell_id", None)
         executed = getattr(info, "transformed_cell", None)
         counts = self._possible_counts(info)
-        outer = self._stack.frames[0].ran if self._stack.frames else None
-        if outer is not None and body_start(self.shell, outer.text, code) is not None:
-            return Ran(code, outer.text, outer.cell_id, counts, executed, outer)
         sent = str(message.get("content", {}).get("code", code))
-        if outer is None and sent != code and body_start(self.shell, sent, code) is not None:
+        outer = self._stack.frames[0].ran if self._stack.frames else None
+        if outer is not None and self._is_body(code, outer.text):
+            return Ran(code, outer.text, outer.cell_id, counts, executed, outer)
+        if outer is None and sent != code and self._is_body(code, sent):
             return Ran(code, sent, cell_id, counts, executed)
         return Ran(code, code, cell_id if sent == code else None, counts, executed)
+
+    def _is_body(self, code: str, text: str) -> bool:
+        from pallas_magic.ipython.cells import body_start
+
+        return body_start(self.shell, text, code) is not None
 
     def _possible_counts(self, info: Any) -> tuple[int, ...]:
         count = int(self.shell.execution_count)

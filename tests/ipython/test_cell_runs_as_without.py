@@ -90,7 +90,10 @@ def test_help_is_shown_and_nothing_runs(kernel: Kernel) -> None:
     outcome = kernel.good("%%pallas_check?")
     (page,) = outcome.reply["payload"]
     assert page["source"] == "page"
-    assert "Check the Pallas calls of a cell" in page["data"]["text/plain"]
+    text = page["data"]["text/plain"]
+    assert "Check the Pallas calls of a cell" in text
+    for option in ("--target T", "--fix [N]", "--no-run", "--no-verify"):
+        assert text.count(option) >= 2
     assert not outcome.cards
 
 

@@ -70,7 +70,7 @@ def test_no_run_gives_no_value(kernel: Kernel) -> None:
     kernel.good(definition(GOOD))
     outcome = kernel.good(f"value = %pallas_check --no-run {CALL}\nvalue is None")
     assert outcome.value == "True"
-    assert outcome.card["notes"] == ["stopped after the first Pallas call: checked, not executed"]
+    assert outcome.card["notes"][-1].startswith("stopped after the first Pallas call")
 
 
 def test_within_a_checked_cell_the_cell_reports_it(kernel: Kernel) -> None:

@@ -88,6 +88,18 @@ def test_fixes_that_were_not_proved_are_not_inserted(kernel: Kernel) -> None:
     assert outcome.next_input is None
 
 
+def test_code_that_a_cell_runs_does_not_replace_the_cell(kernel: Kernel) -> None:
+    nested = checked(BAD, "--fix")
+    outcome = kernel.good(f"nested = get_ipython().run_cell({nested!r})\nnested.error_in_exec")
+    assert "no fix was inserted: this code is not the cell that was run" in str(outcome.value)
+    assert outcome.next_input is None
+
+
+def test_a_captured_cell_is_replaced_as_a_whole(kernel: Kernel) -> None:
+    outcome = kernel.good("%%capture\n" + checked(BAD, "--fix"))
+    assert outcome.next_input == replaced("%%capture\n" + checked(GOOD))
+
+
 def cell_report(*fixes: Fix, combined: FixSet | None = None) -> Report:
     found = [
         Diagnostic("PM101", "n", "error", "lower", (), "k", "m", None, fixes=(fix,))
