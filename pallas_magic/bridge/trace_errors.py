@@ -14,6 +14,7 @@ from pallas_magic.bridge.captured import trace_failure_place
 from pallas_magic.bridge.captured_values import captured_arrays
 from pallas_magic.bridge.frames import definition_of, is_user_frame, place_of
 from pallas_magic.bridge.specs import static_grid
+from pallas_magic.bridge.trace_builds import build_failure
 from pallas_magic.bridge.trace_specs import failing_ref, traced_refs
 from pallas_magic.bridge.unfinished import unfinished_call
 from pallas_magic.failure import CallSite, Failure
@@ -48,7 +49,8 @@ def trace_failure(
     steps = list(_steps(error))
     position = next((i for i, step in enumerate(steps) if _kind(step) is not None), None)
     if position is None:
-        return None
+        unbuilt = build_failure(error, target)
+        return Untraced(None, unbuilt) if unbuilt is not None else None
     inner = steps[position].tb_frame
     before = [step for step in steps[:position] if is_user_frame(step.tb_frame)]
     applied = _place(before[-1]) if before else None
