@@ -54,9 +54,13 @@ def compilers_folder(family: Family) -> Path:
     return root / f"jax-{metadata.version('jax')}-{python}" / family
 
 
+install_command = "python -m pallas_magic compilers install"
+"""How the user asks for a compiler; a notebook host puts its magic here."""
+
+
 def install_line(family: Family) -> str:
     """What a user runs to get the compiler of ``family``."""
-    return f"python -m pallas_magic compilers install {family}"
+    return f"{install_command} {family}"
 
 
 def libtpu_requirement() -> str:

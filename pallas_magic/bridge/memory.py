@@ -66,8 +66,10 @@ def _gpu_memory_use(text: str, call: Call, kernel: Kernel) -> MemoryUse | None:
         buffers = tuple(spec_buffers(call, kernel.refs, "smem"))
         return MemoryUse("smem", int(found["limit"]), int(found["used"]), buffers)
     if found := _REQUESTED.search(text):
-        space, unit = ("tmem", "columns") if found["space"] == "Tensor" else ("smem", "bytes")
-        return MemoryUse(space, int(found["limit"]), int(found["used"]), (), unit)
+        used, limit = int(found["used"]), int(found["limit"])
+        if found["space"] == "Tensor":
+            return MemoryUse("tmem", limit, used, unit="columns")
+        return MemoryUse("smem", limit, used)
     return None
 
 
