@@ -9,6 +9,7 @@ from typing import Literal
 from pallas_magic.failure import Failure, Ref
 from pallas_magic.report import TextEdit
 from pallas_magic.rules._memory.new_specs import MEMORY_SPACES, PALLAS, PALLAS_TPU, added_spec
+from pallas_magic.source.bindings import means_the_same
 from pallas_magic.source.calls import add_keyword, arguments, keyword, remove_keyword
 from pallas_magic.source.document import Library
 from pallas_magic.source.names import imports, spelled
@@ -185,7 +186,7 @@ def _own_spec(sources: Library, where: Placed, space: Space) -> TextEdit | None:
     name = spelled(sources, element.syntax.document, PALLAS_TPU, space)
     if name is None:
         return None
-    new_text = _copied(where.built, element, name)
+    new_text = _copied(sources, where.built, element, name)
     if new_text is None:
         new_text = f"{element.text}.replace(memory_space={name})"
     return element.syntax.replace(element.node, new_text)
@@ -200,12 +201,12 @@ def _list_serves_others(sources: Library, element: Expression) -> bool:
     return False
 
 
-def _copied(built: Expression, element: Expression, name: str) -> str | None:
+def _copied(sources: Library, built: Expression, element: Expression, name: str) -> str | None:
     """The text of a short spec with another memory space, where it means the same."""
     call, text = built.node, built.text
     if not isinstance(call, ast.Call) or len(text) > _LONGEST_COPY or "\n" in text:
         return None
-    if not _means_the_same_at(built, element):
+    if not means_the_same(sources, built, element):
         return None
     written = space_expression(built)
     if written is None:
@@ -213,14 +214,3 @@ def _copied(built: Expression, element: Expression, name: str) -> str | None:
         return f"{text[:-1].rstrip().removesuffix(',')}{comma}memory_space={name})"
     start = len(built.syntax.text_between(start_of(call), start_of(written.node)))
     return text[:start] + name + text[start + len(written.text) :]
-
-
-def _means_the_same_at(built: Expression, element: Expression) -> bool:
-    if built.syntax is not element.syntax:
-        return False
-    function = built.syntax.function(built.node)
-    if function is None:
-        return True
-    own = local_names(function)
-    used = {node.id for node in ast.walk(built.node) if isinstance(node, ast.Name)}
-    return function is element.syntax.function(element.node) or not used & own
