@@ -118,7 +118,7 @@ def _only(syntax: Syntax, name: str, scope: ast.AST) -> Expression | None:
     """What ``name`` is assigned in ``scope``, if that is one plain assignment."""
     stores = [
         node
-        for node in _own_nodes(scope)
+        for node in own_nodes(scope)
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
     ]
     if len(stores) != 1:
@@ -131,13 +131,13 @@ def _only(syntax: Syntax, name: str, scope: ast.AST) -> Expression | None:
     return None
 
 
-def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a scope without those of the functions and classes inside it."""
     inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
     for child in ast.iter_child_nodes(scope):
         yield child
         if not isinstance(child, inner):
-            yield from _own_nodes(child)
+            yield from own_nodes(child)
 
 
 def _returned(sources: Library, expression: Expression) -> Expression | None:
@@ -159,7 +159,7 @@ def _returned(sources: Library, expression: Expression) -> Expression | None:
 
 
 def _single_return(syntax: Syntax, function: ast.FunctionDef) -> Expression | None:
-    returns = [node for node in _own_nodes(function) if isinstance(node, ast.Return)]
+    returns = [node for node in own_nodes(function) if isinstance(node, ast.Return)]
     if len(returns) != 1 or returns[0].value is None:
         return None
     return Expression(syntax, returns[0].value)
