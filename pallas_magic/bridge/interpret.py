@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
 import time
@@ -17,6 +18,8 @@ from pallas_magic.bridge.lowering import call_family, scratch_function
 MOST_ELEMENTS = 2**22
 MOST_GRID_STEPS = 512
 MOST_EQUATIONS = 3000
+_TICK_SECONDS = 0.05
+_MOST_EXTENSION = 4
 TOO_SLOW = "running it in interpret mode takes too long"
 _RANDOM = ("prng", "random_", "threefry", "stochastic")
 _REMOTE = ("remote",)
@@ -43,22 +46,42 @@ def check_interpretable(call: Call) -> None:
         raise NotInterpretable("it writes only part of an output that is also an input")
 
 
+class Patience:
+    """How long to wait for a run: ``seconds``, more while the machine is busy with others.
+
+    A run that makes no progress, because it waits for ever, gets no more.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._started = time.monotonic(), time.process_time()
+
+    def is_over(self) -> bool:
+        waited = time.monotonic() - self._started[0]
+        worked = time.process_time() - self._started[1]
+        if waited < self._seconds:
+            return False
+        starved = 0.05 * waited < worked < 0.5 * self._seconds
+        return not starved or waited > _MOST_EXTENSION * self._seconds
+
+
 class InterpretedCall:
     """One call made ready to run on operands, more than once; it is compiled once."""
 
     def __init__(self, call: Call) -> None:
         check_interpretable(call)
         self.call = call
-        self._function = jax.jit(scratch_function(call, **_interpret_params(call)))
+        function = scratch_function(call, **_interpret_params(call))
+        self._function = jax.jit(function, compiler_options=_compiler_options())
 
-    def run(self, operands: Sequence[np.ndarray[Any, Any]], deadline: float) -> list[Any]:
+    def run(self, operands: Sequence[np.ndarray[Any, Any]], patience: Patience) -> list[Any]:
         """The outputs on ``operands``; raises :class:`NotInterpretable`.
 
-        What is not done by ``deadline`` (of ``time.monotonic``) is left to finish
-        on its own, its result unseen.
+        What takes longer than ``patience`` is left to finish on its own, its
+        result unseen.
         """
         try:
-            return _within(lambda: self._run(operands), deadline - time.monotonic())
+            return _within(lambda: self._run(operands), patience)
         except NotInterpretable:
             self._reset()
             raise
@@ -93,11 +116,23 @@ def inputs_are_read(call: Call) -> bool:
     return False
 
 
+@functools.cache
+def _compiler_options() -> dict[str, int] | None:
+    """Compile fast rather than for speed: a kernel of many stores takes seconds otherwise."""
+    options = {"xla_backend_optimization_level": 0}
+    try:
+        with jax.default_device(_cpu()):
+            jax.jit(lambda: 0, compiler_options=options).lower().compile()
+    except Exception:  # a JAX that does not know the option
+        return None
+    return options
+
+
 def _cpu() -> Any:
     return jax.local_devices(backend="cpu")[0]
 
 
-def _within(work: Callable[[], list[Any]], seconds: float) -> list[Any]:
+def _within(work: Callable[[], list[Any]], patience: Patience) -> list[Any]:
     """What ``work`` gives, if it does so in time.
 
     It runs in a thread of its own: a kernel that waits for ever blocks there,
@@ -111,10 +146,12 @@ def _within(work: Callable[[], list[Any]], seconds: float) -> list[Any]:
         except BaseException as error:
             results.append(error)
 
+    if patience.is_over():
+        raise NotInterpretable(TOO_SLOW)
     thread = threading.Thread(target=target, name="pallas_magic interpret", daemon=True)
-    if seconds > 0:
-        thread.start()
-        thread.join(seconds)
+    thread.start()
+    while thread.is_alive() and not patience.is_over():
+        thread.join(_TICK_SECONDS)
     if not results:
         raise NotInterpretable(TOO_SLOW)
     if isinstance(results[0], BaseException):

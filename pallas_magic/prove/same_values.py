@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from typing import Any
 
 import jax.numpy as jnp
@@ -14,6 +13,7 @@ from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.interpret import (
     InterpretedCall,
     NotInterpretable,
+    Patience,
     inputs_are_read,
 )
 from pallas_magic.bridge.retrace import output_types
@@ -40,11 +40,11 @@ class Samples:
     def __init__(self) -> None:
         self._known: dict[int, tuple[Call, list[list[Array]]]] = {}
 
-    def of(self, call: Call, deadline: float) -> list[list[Array]]:
+    def of(self, call: Call, patience: Patience) -> list[list[Array]]:
         """The outputs for each draw; raises :class:`NotInterpretable`."""
         if id(call) not in self._known:
             ready = InterpretedCall(call)
-            outputs = [ready.run(draw(call, seed), deadline) for seed in _SEEDS]
+            outputs = [ready.run(draw(call, seed), patience) for seed in _SEEDS]
             self._known[id(call)] = call, outputs
         return self._known[id(call)][1]
 
@@ -53,11 +53,11 @@ def same_values(
     before: Call, after: Call, exact: bool, seconds: float, samples: Samples
 ) -> Comparison:
     """Run both calls on equal operands and compare all their outputs."""
-    deadline = time.monotonic() + seconds
+    patience = Patience(seconds)
     if output_types(before) != output_types(after) or _inputs(before) != _inputs(after):
         return Comparison(None, "the caller gets another shape or dtype")
     try:
-        expected, found = samples.of(before, deadline), Samples().of(after, deadline)
+        expected, found = samples.of(before, patience), Samples().of(after, patience)
     except NotInterpretable as reason:
         return Comparison(None, str(reason))
     for first, second in zip(expected, found, strict=True):
