@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pallas_magic.bridge.objects import ObjectRecorder
     from pallas_magic.prove.proof import Claim, Prover, Verdict
 
-TOTAL_SECONDS = 20.0
+TOTAL_SECONDS = 30.0
 NO_TIME = "not proved: the time for proofs was used up"
 NOT_TRIED = "not proved: the kernel could not be recorded"
 

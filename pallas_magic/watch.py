@@ -166,9 +166,10 @@ class Watch:
         calls = recorder.calls if recorder is not None else ()
         told = [part for blamed in self._blamed for part in blamed.told]
         again = [call for blamed in self._blamed for call in blamed.calls]
+        # What ended the code was traced last.
         return [
-            *told,
             *(part for call in (*calls, *again) for part in self._check(call)),
+            *told,
             *self._faults(),
         ]
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 from jax._src.state.types import AbstractRef
 
 from pallas_magic.bridge.dataflow import flows
-from pallas_magic.bridge.frames import is_user_frame, place_of
+from pallas_magic.bridge.frames import exception_steps, is_user_frame, place_of
 from pallas_magic.bridge.kernels import equation_places, make_ref, read_kernel
 from pallas_magic.bridge.warps import captured_region, is_vector
 from pallas_magic.failure import Access, Ref, WarpRegion
@@ -40,7 +40,7 @@ class CapturedUse:
 
 def trace_failure_place(error: BaseException) -> CapturedUse | None:
     """The use of an array that a kernel may not close over, ``None`` for any other error."""
-    steps = list(_steps(error))
+    steps = list(exception_steps(error))
     outwards = _RAISED_IN.get(steps[-1].tb_frame.f_code.co_name) if steps else None
     if outwards is None or len(steps) <= outwards:
         return None
@@ -102,10 +102,3 @@ def _name(value: Any, frames: list[FrameType]) -> str:
             if held is value:
                 return name
     return ""
-
-
-def _steps(error: BaseException) -> Iterator[TracebackType]:
-    step = error.__traceback__
-    while step is not None:
-        yield step
-        step = step.tb_next

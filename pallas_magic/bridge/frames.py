@@ -67,7 +67,13 @@ def traceback_places(traceback: Any) -> tuple[Place, ...]:
 
 def exception_frames(error: BaseException) -> Iterator[types.FrameType]:
     """The frames an exception passed through, outermost first, causes not included."""
-    traceback = error.__traceback__
-    while traceback is not None:
-        yield traceback.tb_frame
-        traceback = traceback.tb_next
+    for step in exception_steps(error):
+        yield step.tb_frame
+
+
+def exception_steps(error: BaseException) -> Iterator[types.TracebackType]:
+    """The steps of an exception's traceback, outermost first, causes not included."""
+    step = error.__traceback__
+    while step is not None:
+        yield step
+        step = step.tb_next

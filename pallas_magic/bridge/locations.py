@@ -32,7 +32,7 @@ class Location:
 
 def failing_path(error: BaseException, kernel: Kernel) -> tuple[Any, ...]:
     """The equations down to the one whose operation made ``error``, empty if it has none."""
-    for step in reversed(list(_steps(error))):
+    for step in reversed(list(exception_steps(error))):
         if step.tb_frame.f_code.co_name == _WALKER_OF_RESOURCES:
             return kernel.path_of.get(id(step.tb_frame.f_locals.get("eqn")), ())
     return path_at(error_locations(error), kernel)
@@ -49,7 +49,7 @@ def path_at(locations: Iterable[Location], kernel: Kernel) -> tuple[Any, ...]:
 
 def error_locations(error: BaseException) -> Iterator[Location]:
     """The places of the operations that ``error`` was raised about, innermost first."""
-    for step in reversed(list(_steps(error))):
+    for step in reversed(list(exception_steps(error))):
         frame = step.tb_frame
         if "__name__" not in frame.f_globals:
             yield _made_up(step)
@@ -57,13 +57,6 @@ def error_locations(error: BaseException) -> Iterator[Location]:
             location = getattr(frame.f_locals.get(name), "location", None)
             if location is not None:
                 yield from _operation_location(str(location))
-
-
-def _steps(error: BaseException) -> Iterator[TracebackType]:
-    step = error.__traceback__
-    while step is not None:
-        yield step
-        step = step.tb_next
 
 
 def _made_up(step: TracebackType) -> Location:

@@ -19,7 +19,13 @@ from jax._src.pallas import core as pallas_core
 from jax._src.pallas import mpmd, pallas_call
 
 from pallas_magic.bridge.capture import Built, Call
-from pallas_magic.bridge.frames import exception_frames, place_of, traceback_places
+from pallas_magic.bridge.frames import (
+    exception_frames,
+    exception_steps,
+    is_user_frame,
+    place_of,
+    traceback_places,
+)
 from pallas_magic.bridge.objects import BuiltObject, ObjectRecorder
 from pallas_magic.bridge.quiet import quietly
 from pallas_magic.bridge.retrace import call_text, parts_of, retrace
@@ -48,7 +54,7 @@ def reconstruct_call(error: BaseException) -> Reconstructed | None:
     if equation is None:
         return None
     places = traceback_places(equation.source_info.traceback)
-    applied = places[-1] if places else None
+    applied = places[-1] if places else _last_user_place(error)
     avals = tuple(variable.aval for variable in equation.invars)
     mesh = equation.ctx.cur_abstract_mesh
     call = Call(equation.primitive, equation.params, avals, mesh, applied, None)
@@ -58,6 +64,12 @@ def reconstruct_call(error: BaseException) -> Reconstructed | None:
     if built is None:
         return Reconstructed(call, objects)
     return Reconstructed(dataclasses.replace(call, built=built), objects)
+
+
+def _last_user_place(error: BaseException) -> Place | None:
+    """Where the user's code was when ``error`` came: JAX may keep no place of the call itself."""
+    user = [step for step in exception_steps(error) if is_user_frame(step.tb_frame)]
+    return place_of(user[-1].tb_frame.f_code, user[-1].tb_lasti) if user else None
 
 
 def _failing_equation(error: BaseException) -> Any:
@@ -256,8 +268,9 @@ def _block_spec(block: Any) -> Any:
 
 def _build_frame(traceback: Any, error: BaseException, applied: Place | None) -> BuiltObject | None:
     """The code that made the call, with its names as far as they are still alive."""
-    codes, positions = traceback.raw_frames()
-    for code, last in zip(codes, positions, strict=True):
+    recorded = zip(*traceback.raw_frames(), strict=True) if traceback is not None else ()
+    passed = [(step.tb_frame.f_code, step.tb_lasti) for step in exception_steps(error)]
+    for code, last in (*recorded, *passed):
         if applied is None or place_of(code, last) != applied:
             continue
         build = _callee(code, applied)

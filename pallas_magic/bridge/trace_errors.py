@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
 from pallas_magic.bridge.capture import Call, Recorder
 from pallas_magic.bridge.captured import trace_failure_place
 from pallas_magic.bridge.captured_values import captured_arrays
-from pallas_magic.bridge.frames import definition_of, is_user_frame, place_of
+from pallas_magic.bridge.frames import definition_of, exception_steps, is_user_frame, place_of
 from pallas_magic.bridge.specs import static_grid
 from pallas_magic.bridge.trace_builds import build_failure
 from pallas_magic.bridge.trace_specs import failing_ref, traced_refs
@@ -46,7 +45,7 @@ def trace_failure(
 
     ``recorder`` knows where the specs were built, if it was open.
     """
-    steps = list(_steps(error))
+    steps = list(exception_steps(error))
     position = next((i for i, step in enumerate(steps) if _kind(step) is not None), None)
     if position is None:
         unbuilt = build_failure(error, target)
@@ -109,13 +108,13 @@ def _with_operands(
 
 def is_users_own(error: BaseException) -> bool:
     """Whether a line of the user's raised ``error`` itself, no library in between."""
-    steps = list(_steps(error))
+    steps = list(exception_steps(error))
     return bool(steps) and is_user_frame(steps[-1].tb_frame)
 
 
 def trace_family(error: BaseException) -> Family:
     """The back end of the kernel that could not be traced, as far as its modules tell."""
-    for step in _steps(error):
+    for step in exception_steps(error):
         if _kind(step) == "kernel" and "mosaic_gpu" in str(step.tb_frame.f_locals.get("meshes")):
             return "gpu"
         if ".mosaic_gpu." in step.tb_frame.f_globals.get("__name__", ""):
@@ -134,13 +133,6 @@ def _site(applied: Place | None, function: Any, inner: FrameType) -> CallSite:
         applied=applied,
         grid=static_grid(grid),
     )
-
-
-def _steps(error: BaseException) -> Iterator[TracebackType]:
-    step = error.__traceback__
-    while step is not None:
-        yield step
-        step = step.tb_next
 
 
 def _kind(step: TracebackType) -> str | None:

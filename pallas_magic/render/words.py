@@ -92,8 +92,8 @@ def _value_words(proof: Proof, applicability: Applicability, why: str) -> ProofW
         return (("ok", "same values"),)
     if proof.same_values is False:
         return (("no", f"gives other values{why}"),)
-    if applicability == "safe":
-        # Safe without a comparison: there was no original program to compare with.
+    if applicability == "safe" or (proof.gone and proof.lowers is None):
+        # Nothing to compare: no original program, or the fix asks for something else.
         return (("part", why.removeprefix(": ")),) if why else ()
     return (("no", f"not shown to give the same values{why}"),)
 
