@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
+from pallas_magic.bridge.frames import exception_steps
 from pallas_magic.bridge.kernels import Kernel, equation_places
 
 _FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
