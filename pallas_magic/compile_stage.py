@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pallas_magic.failure import Failure
 from pallas_magic.report import KernelReport, StageResult
-from pallas_magic.targets import Family, Target
+from pallas_magic.targets import Family, Target, default_target
 
 if TYPE_CHECKING:
     from pallas_magic.aot.outcome import Job, Outcome
@@ -20,6 +20,8 @@ COMPILING = "it is being compiled"
 NOT_ASKED = "no compiler was asked for"
 LOST = "CompilerLost"
 SPILLS = "RegisterSpills"
+# What is spilled beside a loop costs nothing: JAX's own attention for GPUs spills 16 bytes.
+SPILLED_BYTES = 64
 
 Progress = Callable[[int, int], None]
 
@@ -48,6 +50,22 @@ class Compiled:
     kernel: KernelReport
     failure: Failure | None = None
     note: str = ""
+
+
+def warm_compiler(call: Call, wanted: Sequence[Target] | None) -> None:
+    """Start the compiler that ``call`` is likely to need, in the background.
+
+    This runs amid the user's code: it takes a few milliseconds and never raises.
+    """
+    try:
+        from pallas_magic.aot.pool import pool
+        from pallas_magic.bridge.lowering import call_family
+
+        family = call_family(call)
+        fitting = [one for one in wanted or () if family in (None, one.family)]
+        pool().warm(fitting[0] if fitting else default_target(family or "tpu"))
+    except Exception:
+        return  # the compile stage itself says what is wrong
 
 
 def why_not_compiled(family: Family) -> str:
@@ -135,7 +153,7 @@ def _compiled(kernel: KernelReport, one: Pending, outcome: Outcome) -> Compiled:
 def _spills(one: Pending, outcome: Outcome) -> Failure | None:
     """Registers spilled to memory: nothing is wrong, and much may be slow."""
     stores = outcome.details.get("spill_stores", 0)
-    if not stores:
+    if stores < SPILLED_BYTES:
         return None
     loads, registers = outcome.details.get("spill_loads", 0), outcome.details.get("registers")
     counted = f" ({registers} registers used)" if registers else ""

@@ -20,7 +20,7 @@ from pallas_magic.failure import Candidate, Failure
 from pallas_magic.report import Diagnostic, KernelReport, Stage, StageResult
 from pallas_magic.rules import FALLBACK_CODE, Rule, fallback, rule_for
 from pallas_magic.source.document import Library
-from pallas_magic.targets import DEFAULT_NAMES, Family, Target, parse_targets
+from pallas_magic.targets import DEFAULT_NAMES, TARGETS, Family, Target, parse_targets
 
 if TYPE_CHECKING:
     from pallas_magic.bridge.capture import Call
@@ -195,18 +195,32 @@ def _finding(group: list[tuple[Rule, Call | None, Failure]], sources: Library) -
     return Finding(rule, ((call, failure),), diagnostic, candidates)
 
 
+def _without_chip(diagnostic: Diagnostic) -> str:
+    """Its message without the one chip that it names, where it comes to stand for several."""
+    titles = [target.title for target in TARGETS if target.name in diagnostic.targets[:1]]
+    message = diagnostic.message
+    for phrase in (f" {word} {title}" for title in titles for word in ("for", "on")):
+        message = message.replace(phrase, "", 1)
+    return message
+
+
 def _merged(found: list[Finding]) -> tuple[Finding, ...]:
     """Equal diagnostics of several targets as one that names them all."""
     merged: dict[Hashable, Finding] = {}
     for finding in found:
         one = finding.diagnostic
-        key = (one.code, one.kernel, one.primary, one.labels, one.original)
+        original = one.original
+        if one.stage == "compile":
+            # Compilers print an operation with the tiles of their own chip.
+            original = original.split("\n")[0]
+        key = (one.code, one.kernel, one.primary, one.labels, original)
         earlier = merged.get(key)
         if earlier is None:
             merged[key] = finding
             continue
         targets = tuple(dict.fromkeys((*earlier.diagnostic.targets, *one.targets)))
-        both = dataclasses.replace(earlier.diagnostic, targets=targets)
+        message = _without_chip(earlier.diagnostic)
+        both = dataclasses.replace(earlier.diagnostic, targets=targets, message=message)
         occurrences = (*earlier.occurrences, *finding.occurrences)
         merged[key] = dataclasses.replace(earlier, occurrences=occurrences, diagnostic=both)
     return tuple(merged.values())

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pallas_magic.compile_stage import compile_failures, compiles
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pallas_magic.prove.proof import Claim, Prover, Verdict
 
 TOTAL_SECONDS = 30.0
+ObjectsOf = Callable[["Call"], "ObjectRecorder"]
+
 NO_TIME = "not proved: the time for proofs was used up"
 NOT_TRIED = "not proved: the kernel could not be recorded"
 
@@ -72,7 +74,7 @@ def _keys(diagnostic: Diagnostic) -> Iterator[str]:
 def proved_report(
     unproved: Report,
     found: tuple[Finding, ...],
-    objects: ObjectRecorder,
+    objects_of: ObjectsOf,
     library: Library,
     compiling: bool,
 ) -> Report:
@@ -80,14 +82,8 @@ def proved_report(
 
     With ``compiling``, what lowers with a fix is compiled where a compiler is there.
     """
-    from pallas_magic.prove.proof import Prover
-
-    stage = compiles if compiling else None
-    prover = Prover(objects, library, functools.partial(_failures_of, objects), stage)
-    through = functools.partial(_failures_through_compiler, objects)
-    compiler_prover = Prover(objects, library, through, stage)
-    deadline = time.monotonic() + TOTAL_SECONDS
-    proofs = _Proofs(prover, compiler_prover, found, deadline)
+    provers = _Provers(objects_of, library, compiling)
+    proofs = _Proofs(provers, found, time.monotonic() + TOTAL_SECONDS)
     numbers = itertools.count(1)
     diagnostics = []
     for finding in found:
@@ -131,18 +127,48 @@ def _failures_through_compiler(
     return compile_failures(call, target, lowered, objects)
 
 
+class _Provers:
+    """A prover for each recorder of objects, and for claims about compilation one of their own.
+
+    Code that is checked for several targets is traced once for each, and a fix
+    is put into the objects of its own trace.
+    """
+
+    def __init__(self, objects_of: ObjectsOf, library: Library, compiling: bool) -> None:
+        self._objects_of = objects_of
+        self._library = library
+        self._compile_stage = compiles if compiling else None
+        self._made: dict[tuple[int, bool], Prover] = {}
+
+    def prove_together(self, claims: Sequence[Claim]) -> Verdict:
+        """The least that was shown for the calls of any one trace."""
+        through = any(claim.failure.stage == "compile" for claim in claims)
+        groups: dict[int, list[Claim]] = {}
+        for claim in claims:
+            groups.setdefault(id(self._objects_of(claim.call)), []).append(claim)
+        verdicts = [
+            self._prover(self._objects_of(group[0].call), through).prove_together(group)
+            for group in groups.values()
+        ]
+        return _worst(verdicts) or (verdicts[0][0], None)
+
+    def _prover(self, objects: ObjectRecorder, through: bool) -> Prover:
+        from pallas_magic.prove.proof import Prover
+
+        key = id(objects), through
+        if key not in self._made:
+            find = functools.partial(
+                _failures_through_compiler if through else _failures_of, objects
+            )
+            self._made[key] = Prover(objects, self._library, find, self._compile_stage)
+        return self._made[key]
+
+
 class _Proofs:
     """Proves the candidates of a report within one limit of time."""
 
-    def __init__(
-        self,
-        prover: Prover,
-        compiler_prover: Prover,
-        found: tuple[Finding, ...],
-        deadline: float,
-    ) -> None:
-        self._prover = prover
-        self._compiler_prover = compiler_prover
+    def __init__(self, provers: _Provers, found: tuple[Finding, ...], deadline: float) -> None:
+        self._provers = provers
         self._found = found
         self._deadline = deadline
         self._candidate_of: dict[tuple[TextEdit, ...], Candidate] = {}
@@ -160,7 +186,7 @@ class _Proofs:
         if time.monotonic() > self._deadline:
             return dataclasses.replace(idea, proof=Proof(why=NO_TIME))
         claims = _claims(finding, candidate)
-        verdicts = [self._prover_of([claim]).prove(claim) for claim in claims]
+        verdicts = [self._provers.prove_together([claim]) for claim in claims]
         worst = _worst(verdicts)
         if worst is None:
             return None
@@ -186,17 +212,12 @@ class _Proofs:
             for claim in _claims(finding, self._candidate_of[fix.edits])
         ]
         try:
-            proof, applicability = self._prover_of(claims).prove_together(claims)
+            proof, applicability = self._provers.prove_together(claims)
         except ValueError:  # two of the edits change the same text
             return None
         if applicability is None or applicability == "display":
             return None
         return FixSet(tuple(fix.id for _, fix in chosen), applicability, edits, proof)
-
-    def _prover_of(self, claims: Sequence[Claim]) -> Prover:
-        """The one whose failures have those of the stages that the claims are about."""
-        compiled = any(claim.failure.stage == "compile" for claim in claims)
-        return self._compiler_prover if compiled else self._prover
 
 
 def _as_claimed(idea: Fix, candidate: Candidate) -> Fix:

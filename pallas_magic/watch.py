@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from pallas_magic.blame import Blamed, blamed_for
-from pallas_magic.compile_stage import Progress
+from pallas_magic.compile_stage import Progress, warm_compiler
 from pallas_magic.findings import (
     Checked,
     Finding,
@@ -62,6 +62,8 @@ class Watch:
         self._blamed: list[Blamed] = []
         self._adopted: list[Watch] = []
         self._parts: list[Checked] = []
+        self._objects_by_call: dict[int, ObjectRecorder] = {}
+        self._warmed = False
         self._findings: tuple[Finding, ...] = ()
         self._unproved: Report | None = None
 
@@ -124,6 +126,8 @@ class Watch:
         if error is not None:
             self.blame(error)
         self._parts = [part for watch in (self, *self._adopted) for part in watch._checked()]
+        for watch in self._adopted:
+            self._objects_by_call |= watch._objects_by_call
         return self._report(self._parts)
 
     def compile(self, progress: Progress | None = None) -> Report:
@@ -153,7 +157,11 @@ class Watch:
         objects = self._objects()
         if not unproved.proving or objects is None:
             return dataclasses.replace(unproved, proving=False)
-        return proved_report(unproved, self._findings, objects, self.library, self._compile)
+
+        def objects_of(call: Call) -> ObjectRecorder:
+            return self._objects_by_call.get(id(call), objects)
+
+        return proved_report(unproved, self._findings, objects_of, self.library, self._compile)
 
     def _objects(self) -> ObjectRecorder | None:
         """What knows where specs were built: the recorder's, else what was reconstructed."""
@@ -186,6 +194,7 @@ class Watch:
 
         objects = self._objects()
         assert objects is not None
+        self._objects_by_call[id(call)] = objects
         parts = []
         for target in targets_for(call, self._wanted, machine_target()):
             if why := wrong_family(call, target):
@@ -203,5 +212,8 @@ class Watch:
         self.interpreted = True
 
     def _after_call(self, call: Call) -> None:
+        if self._compile and not self._warmed:
+            self._warmed = True
+            warm_compiler(call, self._wanted)
         if not self._run:
             raise StopCell("stopped after the first Pallas call: checked, not executed")
