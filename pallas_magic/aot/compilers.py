@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -63,6 +64,7 @@ def install_line(family: Family) -> str:
     return f"{install_command} {family}"
 
 
+@functools.cache
 def libtpu_requirement() -> str:
     """The libtpu that this JAX release asks for, as pip writes it."""
     for line in metadata.requires("jax") or ():
@@ -81,9 +83,9 @@ def _in_environment(family: Family) -> Compiler | None:
     if family == "tpu":
         if importlib.util.find_spec("libtpu") is None:
             return None
-        return _compiler(family, "libtpu", _version("libtpu", metadata.distributions()), None)
+        return _compiler(family, "libtpu", _version("libtpu"), None)
     for plugin in _CUDA_PLUGINS:
-        if version := _version(plugin, metadata.distributions()):
+        if version := _version(plugin):
             return _compiler(family, plugin, version, None)
     return None
 
@@ -93,7 +95,7 @@ def _in_folder(family: Family) -> Compiler | None:
     if not folder.is_dir():
         return None
     for package in ("libtpu",) if family == "tpu" else _CUDA_PLUGINS:
-        if version := _version(package, metadata.distributions(path=[str(folder)])):
+        if version := _version(package, folder):
             return _compiler(family, package, version, folder)
     return None
 
@@ -103,9 +105,10 @@ def _compiler(family: Family, package: str, version: str, folder: Path | None) -
     return Compiler(family, package, version, folder, unfit)
 
 
-def _version(package: str, distributions: Iterable[metadata.Distribution]) -> str:
-    found = (one.version for one in distributions if (one.name or "").lower() == package)
-    return next(found, "")
+def _version(package: str, folder: Path | None = None) -> str:
+    """The installed version of ``package``, in the environment or in ``folder``; "" if none."""
+    path = sys.path if folder is None else [str(folder)]
+    return next((one.version for one in metadata.distributions(name=package, path=path)), "")
 
 
 def _misfit_tpu(version: str) -> str:
