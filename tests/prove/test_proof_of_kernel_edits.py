@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
+from pathlib import Path
 
 import pytest
 
-from pallas_magic.report import Proof
+from pallas_magic.report import Proof, Span, TextEdit
 from tests.prove.cells import Notebook
 
 PROVED = Proof(gone=True, lowers=True, compiles=None, same_values=True)
@@ -254,3 +256,22 @@ def total(x_ref, o_ref):
     capsys.readouterr()
     assert notebook.prove(notebook.edit(STORE, SCALAR)) == (PROVED, "safe")
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("how", ["import {0}", "from {0} import store"])
+def test_a_helper_in_a_file(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"helper_{'module' if how.startswith('import') else 'name'}"
+    file = tmp_path / f"{name}.py"
+    file.write_text(f"import jax.numpy as jnp\n\ndef store(x_ref, o_ref):\n    {STORE}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    notebook = Notebook()
+    called = f"{name}.store" if how.startswith("import") else "store"
+    kernel = f"def total(x_ref, o_ref):\n    {called}(x_ref, o_ref)\n"
+    notebook.run(how.format(name) + "\n" + kernel + entry("total"))
+    module = sys.modules.pop(name)
+    before = dict(vars(module))
+    document = notebook.library.find(str(file))
+    assert document is not None
+    span = Span(document.key, 4, 4, 4, 4 + len(STORE))
+    assert notebook.prove(TextEdit(span, SCALAR)) == (PROVED, "safe")
+    assert dict(vars(module)) == before
