@@ -29,8 +29,9 @@ def add_parameters(
     if position is not None and position < len(given):
         return syntax.insert((given[position].lineno, given[position].col_offset), f"{text}, ")
     last = given[-1]
-    end = (last.end_lineno or last.lineno, last.end_col_offset or last.col_offset)
-    return syntax.insert(end, f", {text}")
+    on_its_own_line = not syntax.line_before(*_start(last)).strip()
+    separator = ",\n" + syntax.indentation(last.lineno) if on_its_own_line else ", "
+    return syntax.insert(_end(last), separator + text)
 
 
 def remove_parameters(syntax: Syntax, node: Function, count: int) -> TextEdit | None:
@@ -67,3 +68,31 @@ def _into_empty(syntax: Syntax, node: Function, text: str) -> TextEdit | None:
     if opening < 0 or "\n" in header[:opening]:
         return None
     return syntax.insert((node.lineno, node.col_offset + len(header[: opening + 1].encode())), text)
+
+
+def without_parameters(
+    syntax: Syntax, node: Function, unwanted: Sequence[ast.arg]
+) -> tuple[TextEdit, ...]:
+    """Edits that take single parameters away, each with the comma that goes with it."""
+    given = [*node.args.posonlyargs, *node.args.args]
+    kept = [one for one in given if one not in unwanted]
+    if not kept:
+        edit = remove_parameters(syntax, node, len(given))
+        return (edit,) if edit is not None else ()
+    first_kept = given.index(kept[0])
+    edits: list[TextEdit | None] = []
+    if first_kept > 0:
+        edits.append(syntax.replace_between(_start(given[0]), _start(kept[0]), ""))
+    for before, one in zip(given[first_kept:], given[first_kept + 1 :], strict=False):
+        if one in unwanted:
+            edits.append(syntax.replace_between(_end(before), _end(one), ""))
+    known = tuple(edit for edit in edits if edit is not None)
+    return known if len(known) == len(edits) else ()
+
+
+def _start(one: ast.arg) -> tuple[int, int]:
+    return one.lineno, one.col_offset
+
+
+def _end(one: ast.arg) -> tuple[int, int]:
+    return one.end_lineno or one.lineno, one.end_col_offset or one.col_offset
