@@ -37,7 +37,7 @@ def project(tmp_path: Path) -> Path:
     """What a distribution is built from, with a stand-in for the built extension."""
     root = tmp_path / "project"
     root.mkdir()
-    for name in ("pyproject.toml", "hatch_build.py", "LICENSE", ".gitignore"):
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, root)
     (root / "pallas_magic").mkdir()
     (root / "pallas_magic" / "__init__.py").touch()
