@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jax
+
 import pallas_magic
 from pallas_magic.report import Diagnostic, Fix, Label, Report, Span
 
@@ -62,8 +64,19 @@ def cases_of(path: Path) -> Iterator[Case]:
             "".join(line + "\n" for line in marked.splitlines() if not _MARK.match(line)),
             marked,
             "".join(text for kind, text in blocks if kind == "text"),
-            tuple(text for kind, text in blocks if kind == "diff"),
+            tuple(_told_here(text, marked) for kind, text in blocks if kind == "diff"),
         )
+
+
+def _told_here(fix: str, code: str) -> str:
+    """A fix as it is told where JAX cannot interpret the warp-level region it is about."""
+    if "mosaic_gpu" not in code or jax.__version_info__ >= (0, 11):
+        return fix
+    heading, *lines = fix.splitlines()
+    why = f"  = JAX {jax.__version__} cannot interpret a warp-level region"
+    changes = [line for line in lines if not line.startswith("  = ")]
+    told = [heading.replace(", safe:", ", unsafe:"), why, *changes]
+    return "".join(line + "\n" for line in told)
 
 
 def check_code(code: str, path: Path) -> tuple[Report, str]:
@@ -71,7 +84,8 @@ def check_code(code: str, path: Path) -> tuple[Report, str]:
     path.write_text(code)
     names: dict[str, Any] = {"__name__": path.stem}
     exec(compile(code, str(path), "exec"), names)
-    return pallas_magic.check(names["fn"], *names["args"], target="tpu"), str(path)
+    target = "gpu" if "mosaic_gpu" in code else "tpu"
+    return pallas_magic.check(names["fn"], *names["args"], target=target), str(path)
 
 
 def with_marks(code: str, report: Report, key: str) -> str:

@@ -10,18 +10,18 @@ from pallas_magic.rules._warp.lines import (
     first_line,
     has_long_strings,
     last_line,
+    line_end,
     moved_lines,
     stands_alone,
     with_comments,
-    without_lines,
+    without,
 )
 from pallas_magic.rules._warp.moving import Move, move_out
-from pallas_magic.rules._warp.regions import Region, Unit, find_region, used
+from pallas_magic.rules._warp.regions import Region, Unit, copies_from, find_region, is_shared_store
 from pallas_magic.rules._warp.statements import head
 from pallas_magic.rules._warp.wording import ref_name
 from pallas_magic.source.document import Library
 from pallas_magic.source.names import spelled
-from pallas_magic.source.syntax import identifier
 
 PALLAS_GPU = "jax.experimental.pallas.mosaic_gpu"
 
@@ -36,7 +36,9 @@ def hoisted(failure: Failure, sources: Library) -> Candidate | None:
     if move is None or not _movable(region, move):
         return None
     lines = [line for unit in move.moved for line in moved_lines(region, unit)]
-    if move.side == "before" and _is_read_by_copies(region, move, failure):
+    stored = {one.ref.name for one in failure.warp.vectors if is_shared_store(one)}
+    kept = [unit.statement for unit in move.kept]
+    if move.side == "before" and copies_from(kept, stored):
         commit = spelled(sources, region.syntax.document, PALLAS_GPU, "commit_smem")
         if commit is None:
             return None
@@ -55,27 +57,9 @@ def _movable(region: Region, move: Move) -> bool:
     syntax = region.syntax
     moved = [unit.statement for unit in move.moved]
     alone = all(
-        stands_alone(syntax, statement)
-        for statement in (*moved, region.function, region.opening)
+        stands_alone(syntax, statement) for statement in (*moved, region.function, region.opening)
     )
     return alone and not any(has_long_strings(statement) for statement in moved)
-
-
-def _is_read_by_copies(region: Region, move: Move, failure: Failure) -> bool:
-    """Whether what stays in the region copies from shared memory that was moved code's."""
-    assert failure.warp is not None
-    stored = {
-        vector.ref.name
-        for vector in failure.warp.vectors
-        if vector.access.kind == "store" and vector.ref.memory_space == "smem"
-    }
-    calls = [
-        node
-        for unit in move.kept
-        for node in ast.walk(unit.statement)
-        if isinstance(node, ast.Call) and identifier(node.func).startswith("copy_smem_to_gmem")
-    ]
-    return any(used(call) & stored for call in calls)
 
 
 def _edits(region: Region, move: Move, lines: list[str]) -> tuple[TextEdit, ...]:
@@ -88,12 +72,12 @@ def _dissolved(region: Region, lines: list[str]) -> list[TextEdit | None]:
     """The region replaced by what it held."""
     syntax, opening = region.syntax, region.opening
     start = (first_line(opening), opening.col_offset)
-    end = (last_line(opening), opening.end_col_offset or 0)
+    end = line_end(syntax, last_line(opening))
     text = "\n".join(lines).lstrip()
     found = [syntax.replace_between(start, end, text)]
     if opening is not region.function:
         first = with_comments(syntax, region.function, 0)
-        found.append(without_lines(syntax, first, last_line(region.function)))
+        found.append(without(syntax, region.function, region.around, first))
     return found
 
 
@@ -106,7 +90,7 @@ def _thinned(region: Region, move: Move, lines: list[str]) -> list[TextEdit | No
         start = (first_line(opening), opening.col_offset)
         found = [syntax.insert(start, f"{text.removeprefix(margin)}\n{margin}")]
     else:
-        end = (last_line(opening), len(syntax.line_after(last_line(opening), 0).encode()))
+        end = line_end(syntax, last_line(opening))
         found = [syntax.insert(end, f"\n{text}")]
     moved = {id(unit.statement) for unit in move.moved}
     done: set[int] = set()
@@ -116,8 +100,7 @@ def _thinned(region: Region, move: Move, lines: list[str]) -> list[TextEdit | No
             done.add(id(statement))
             holder = _holder(region, unit, statement)
             first = with_comments(syntax, statement, holder.lineno)
-            leads = holder.body[0] is statement
-            found.append(without_lines(syntax, first, last_line(statement), leads=leads))
+            found.append(without(syntax, statement, holder.body, first))
     return found
 
 
@@ -132,5 +115,3 @@ def _emptied(unit: Unit, moved: set[int]) -> ast.stmt:
 def _holder(region: Region, unit: Unit, statement: ast.stmt) -> ast.FunctionDef:
     guards = [region.function, *unit.guards]
     return next(guard for guard in reversed(guards) if statement in guard.body)
-
-

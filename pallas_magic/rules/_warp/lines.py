@@ -47,6 +47,11 @@ def line_text(syntax: Syntax, line: int) -> str:
     return syntax.line_after(line, 0)
 
 
+def line_end(syntax: Syntax, line: int) -> tuple[int, int]:
+    """The end of a line, a comment included."""
+    return line, len(line_text(syntax, line).encode())
+
+
 def moved_lines(region: Region, unit: Unit) -> list[str]:
     """The lines of a unit as they read at the region's own indentation."""
     syntax, statement = region.syntax, unit.statement
@@ -63,16 +68,19 @@ def moved_lines(region: Region, unit: Unit) -> list[str]:
     return lines
 
 
-def without_lines(
-    syntax: Syntax, first: int, last: int, *, leads: bool = False
+def without(
+    syntax: Syntax, statement: ast.stmt, body: list[ast.stmt], start: int
 ) -> TextEdit | None:
-    """An edit that takes whole lines away, with the line break before them.
+    """An edit that takes a statement out of ``body``, its comments from line ``start`` on too.
 
-    What ``leads`` a block takes the blank lines that follow it along.
+    The blank lines that set it off from the next statement go along, or where
+    it is the last one those before it.
     """
-    while leads and not line_text(syntax, last + 1).strip():
-        last += 1
-    before = line_text(syntax, first - 1).encode()
-    return syntax.replace_between(
-        (first - 1, len(before)), (last, len(line_text(syntax, last).encode())), ""
-    )
+    first, last = start, last_line(statement)
+    if body[-1] is not statement:
+        while body[0] is statement and not line_text(syntax, last + 1).strip():
+            last += 1
+    elif body[0] is not statement:
+        while not line_text(syntax, first - 1).strip():
+            first -= 1
+    return syntax.replace_between(line_end(syntax, first - 1), line_end(syntax, last), "")

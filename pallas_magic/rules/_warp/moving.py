@@ -31,9 +31,7 @@ class Move:
     side: Side
 
 
-def move_out(
-    region: Region, vectors: tuple[VectorAccess, ...], sources: Library
-) -> Move | None:
+def move_out(region: Region, vectors: tuple[VectorAccess, ...], sources: Library) -> Move | None:
     """All vector code of a region moved out of it; ``None`` where that would change it."""
     every = [unit for unit in units(region) if not is_empty(unit.statement)]
     filename = region.syntax.document.filename
@@ -92,6 +90,8 @@ def _side(every: list[Unit], moved: set[int], imported: frozenset[str]) -> Side 
         mine, theirs = every[index].statement, every[other].statement
         if is_axis_index(theirs):
             return False
+        if _orders_others(theirs):
+            return True
         shared = (used(mine) | assigned(mine)) & (used(theirs) | assigned(theirs))
         return bool(shared - imported)
 
@@ -100,6 +100,14 @@ def _side(every: list[Unit], moved: set[int], imported: frozenset[str]) -> Side 
     if not any(meets(index, other) for index in moved for other in kept if other > index):
         return "after"
     return None
+
+
+def _orders_others(statement: ast.stmt) -> bool:
+    """Whether a statement calls for an effect: a wait orders what it shares no name with."""
+    return any(
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        for node in ast.walk(statement)
+    )
 
 
 def _leaves(statement: ast.stmt) -> bool:

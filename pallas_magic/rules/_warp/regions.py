@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from pallas_magic.failure import Failure
+from pallas_magic.failure import Failure, VectorAccess
 from pallas_magic.source.document import Library, Place
 from pallas_magic.source.syntax import Syntax, identifier, syntax_of
 
@@ -24,6 +24,13 @@ class Region:
     syntax: Syntax
     function: ast.FunctionDef
     opening: ast.stmt
+
+    @property
+    def around(self) -> list[ast.stmt]:
+        """The statements that the region's function is one of."""
+        holder = self.syntax.parent(self.function)
+        body = getattr(holder, "body", [])
+        return body if self.function in body else [self.function]
 
     @property
     def identifiers(self) -> frozenset[str]:
@@ -93,6 +100,22 @@ def used(statement: ast.AST) -> set[str]:
         for node in ast.walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
+
+
+def is_shared_store(vector: VectorAccess) -> bool:
+    """Whether an access stores to shared memory."""
+    return vector.access.kind == "store" and vector.ref.memory_space == "smem"
+
+
+def copies_from(statements: Iterable[ast.stmt], names: set[str]) -> bool:
+    """Whether a statement starts a copy from shared memory that is in ``names``."""
+    calls = [
+        node
+        for statement in statements
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call) and identifier(node.func).startswith("copy_smem_to_gmem")
+    ]
+    return any(used(call) & names for call in calls)
 
 
 def _called(syntax: Syntax, node: ast.expr, place: Place) -> Region | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from pallas_magic.failure import Candidate, Failure, VectorAccess
 from pallas_magic.rules._warp.indexing import element_index
+from pallas_magic.rules._warp.regions import copies_from, find_region, is_shared_store
 from pallas_magic.rules._warp.stores import Store, stores
 from pallas_magic.source.document import Library
 from pallas_magic.source.names import spelled
@@ -31,10 +32,17 @@ def scalar_loop(failure: Failure, sources: Library) -> Candidate | None:
         if edit is None:
             return None
         edits.append(edit)
-    if not found:
+    if not found or _is_copied(failure, found, sources):
         return None
     name = found[0].told.ref.name
     return Candidate(f"store `{name}` one scalar at a time", tuple(edits), mechanical=True)
+
+
+def _is_copied(failure: Failure, found: tuple[Store, ...], sources: Library) -> bool:
+    """Whether the region copies what it stores: nothing inside can commit it in between."""
+    region = find_region(failure, sources)
+    names = {store.told.ref.name for store in found if is_shared_store(store.told)}
+    return region is not None and copies_from(region.function.body, names)
 
 
 def _loop(store: Store, sources: Library) -> list[str] | None:
@@ -51,9 +59,7 @@ def _loop(store: Store, sources: Library) -> list[str] | None:
     return _nested(store, sources, counters, f"{store.told.ref.name}[{index}] = {value}")
 
 
-def _nested(
-    store: Store, sources: Library, counters: list[str], body: str
-) -> list[str] | None:
+def _nested(store: Store, sources: Library, counters: list[str], body: str) -> list[str] | None:
     shape = store.told.access.shape
     unrolled = math.prod(shape) <= MAX_UNROLLED
     loop = spelled(sources, store.syntax.document, PALLAS, "loop")
