@@ -46,13 +46,18 @@ def why_not_interpretable(params: Mapping[str, Any]) -> str:
     jaxprs = params.get("jaxprs") or (params["jaxpr"],)
     for equation in _equations(jaxprs):
         name = equation.primitive.name
-        if name == "core_map" and in_warp_region(equation):
+        if in_warp_region(equation) and not interprets_warp_regions():
             return f"JAX {jax.__version__} cannot interpret a warp-level region"
         if name == "copy_smem_to_gmem" and equation.params.get("has_user_predicate"):
             return f"JAX {jax.__version__} cannot interpret a copy under a predicate"
         if name == "copy_smem_to_gmem" and equation.params.get("reduction_op") is not None:
             return f"JAX {jax.__version__} cannot interpret a copy that reduces"
     return ""
+
+
+def interprets_warp_regions() -> bool:
+    """Measured: 0.10.2 does not; 0.11.2 and 0.12.0.1 do."""
+    return bool(jax.__version_info__ >= (0, 11))
 
 
 def why_stopped(error: BaseException) -> str:

@@ -13,6 +13,8 @@ import jax
 import numpy as np
 
 from pallas_magic.bridge.capture import Call, has_ref_operands
+from pallas_magic.bridge.gpu_values import interprets_warp_regions
+from pallas_magic.bridge.kernels import in_warp_region
 from pallas_magic.bridge.lowering import call_family, scratch_function
 
 MOST_ELEMENTS = 2**22
@@ -162,9 +164,9 @@ def _within(work: Callable[[], list[Any]], patience: Patience) -> list[Any]:
 def _interpret_params(call: Call) -> dict[str, Any]:
     if call_family(call) != "gpu" or _is_triton(call):
         return {"interpret": True}
-    from jax.experimental.pallas import mosaic_gpu
+    from jax._src.pallas.mosaic_gpu.interpret.params import InterpretGPUParams
 
-    params = mosaic_gpu.InterpretGPUParams()
+    params = InterpretGPUParams()
     if not call.is_pallas_call:
         return {"interpret": params}
     mapping = call.params["grid_mapping"]
@@ -209,13 +211,10 @@ def _check_equation(equation: Any) -> None:
         raise NotInterpretable("it calls back to Python while it runs")
     if _is_remote(equation):
         raise NotInterpretable("it copies to another device")
-    if name == "core_map":
-        raise NotInterpretable(f"JAX {jax.__version__} cannot interpret {_region(equation)}")
-
-
-def _region(equation: Any) -> str:
-    is_warp = type(equation.params.get("mesh")).__name__ == "WarpMesh"
-    return "a warp-level region" if is_warp else "a `core_map`"
+    if in_warp_region(equation) and not interprets_warp_regions():
+        raise NotInterpretable(f"JAX {jax.__version__} cannot interpret a warp-level region")
+    if name == "core_map" and not in_warp_region(equation):
+        raise NotInterpretable(f"JAX {jax.__version__} cannot interpret a `core_map`")
 
 
 def _is_remote(equation: Any) -> bool:

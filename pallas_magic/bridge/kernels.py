@@ -155,9 +155,7 @@ def operand_pairs(equation: Any, inner: Any) -> list[tuple[Any, Any]]:
     return list(zip(outer, variables, strict=True)) if len(outer) == len(variables) else []
 
 
-def make_ref(
-    name: str, position: int, role: Role, operand: int, aval: Any, **more: Any
-) -> Ref:
+def make_ref(name: str, position: int, role: Role, operand: int, aval: Any, **more: Any) -> Ref:
     """The ref that a kernel sees as a variable of type ``aval``."""
     shape = tuple(int(size) if isinstance(size, int) else -1 for size in aval.shape)
     space = memory_space_word(aval)
