@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from pallas_magic.chip_memory import resources
 from pallas_magic.failure import Failure
 from pallas_magic.report import KernelReport, StageResult
 from pallas_magic.targets import Family, Target, default_target
@@ -41,6 +42,15 @@ class Pending:
         from pallas_magic.bridge.export import module_bytes
 
         return Job(self.call.name, self.target, module_bytes(self.lowered), compile_limit())
+
+    def shortage(self) -> Failure | None:
+        """Memory that is lacking for certain, which a compiler may take minutes to say."""
+        from pallas_magic.bridge.compile_errors import shortage, shortage_failure
+
+        memory = shortage(self.call, self.target, self.objects)
+        if memory is None:
+            return None
+        return shortage_failure(self.call, memory, self.target, self.objects)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -92,10 +102,14 @@ def compile_pending(
     from pallas_magic.aot.stage import compile_jobs
 
     try:
-        outcomes = compile_jobs([one.job() for _, one in pending], progress)
+        short = [one.shortage() for _, one in pending]
+        jobs = [one.job() for (_, one), known in zip(pending, short, strict=True) if known is None]
+        outcomes = iter(compile_jobs(jobs, progress) if jobs else ())
         return [
-            _compiled(kernel, one, outcome)
-            for (kernel, one), outcome in zip(pending, outcomes, strict=True)
+            Compiled(_with_stage(kernel, "failed"), known)
+            if known is not None
+            else _compiled(kernel, one, next(outcomes))
+            for (kernel, one), known in zip(pending, short, strict=True)
         ]
     except Exception as fault:
         why = f"pallas_magic failed to compile it: {type(fault).__name__}: {fault}"
@@ -104,39 +118,42 @@ def compile_pending(
 
 def compiles(call: Call, target: Target) -> bool | None:
     """Whether ``call`` lowers and compiles, ``None`` where that could not be tried."""
-    outcome = _outcome(call, target)
-    if outcome is None or outcome.status in ("unavailable", "stopped"):
-        return None
-    return outcome.status == "ok"
-
-
-def compile_failures(
-    call: Call, target: Target, lowered: Lowered, objects: ObjectRecorder
-) -> tuple[Failure, ...] | None:
-    """The failures of a lowered call in its compilation, ``None`` where it came to no end."""
-    from pallas_magic.aot.stage import compile_jobs
-
-    one = Pending(call, target, lowered, objects)
-    (outcome,) = compile_jobs([one.job()])
-    if outcome.status == "ok":
-        return ()
-    return (_failure(one, outcome),) if outcome.status == "failed" else None
-
-
-def _outcome(call: Call, target: Target) -> Outcome | None:
-    from pallas_magic.aot.stage import compile_jobs
     from pallas_magic.bridge.lowering import lower
     from pallas_magic.bridge.objects import ObjectRecorder
 
     lowered = lower(call, target)
     if lowered.lowered is None:
         return None
-    return compile_jobs([Pending(call, target, lowered, ObjectRecorder()).job()])[0]
+    outcome = _outcome(Pending(call, target, lowered, ObjectRecorder()))
+    if isinstance(outcome, Failure):
+        return False
+    return None if outcome.status in ("unavailable", "stopped") else outcome.status == "ok"
+
+
+def compile_failures(
+    call: Call, target: Target, lowered: Lowered, objects: ObjectRecorder
+) -> tuple[Failure, ...] | None:
+    """The failures of a lowered call in its compilation, ``None`` where it came to no end."""
+    one = Pending(call, target, lowered, objects)
+    outcome = _outcome(one)
+    if isinstance(outcome, Failure):
+        return (outcome,)
+    if outcome.status == "ok":
+        return ()
+    return (_failure(one, outcome),) if outcome.status == "failed" else None
+
+
+def _outcome(one: Pending) -> Outcome | Failure:
+    from pallas_magic.aot.stage import compile_jobs
+
+    return one.shortage() or compile_jobs([one.job()])[0]
 
 
 def _compiled(kernel: KernelReport, one: Pending, outcome: Outcome) -> Compiled:
     if outcome.status == "ok":
-        return Compiled(_with_stage(kernel, "ok", outcome.seconds), _spills(one, outcome))
+        taken = resources(one.call, one.target, one.objects, outcome.details)
+        done = dataclasses.replace(_with_stage(kernel, "ok", outcome.seconds), resources=taken)
+        return Compiled(done, _spills(one, outcome))
     if outcome.status == "failed":
         failed = _with_stage(kernel, "failed", outcome.seconds)
         return Compiled(failed, _failure(one, outcome))

@@ -19,6 +19,7 @@ from pallas_magic.targets import Target
 START_LIMIT_SECONDS = 120.0
 _LOSSES_ALLOWED = 2
 _LOOK_SECONDS = 0.25
+_UNUSABLE_SECONDS = 60.0
 
 Progress = Callable[[int, int], None]
 
@@ -46,6 +47,7 @@ class Pool:
 
     def __init__(self) -> None:
         self._workers: dict[str, Worker] = {}
+        self._unusable: dict[Compiler, tuple[float, str]] = {}
         self._running = threading.Lock()
         self._starting = threading.Lock()
 
@@ -73,10 +75,19 @@ class Pool:
             return f"no compiler for {target.family.upper()}s is installed"
         if compiler.unfit:
             return compiler.unfit
+        since, why = self._unusable.get(compiler, (0.0, ""))
+        if why and time.monotonic() - since < _UNUSABLE_SECONDS:
+            return why
         try:
             return self._worker(target, compiler)
         except OSError as error:
             return f"the compiler's process could not be started: {error}"
+
+    def note_unusable(self, target: Target, why: str) -> None:
+        """Do not start a compiler that does not load for every kernel anew."""
+        compiler = find_compiler(target.family)
+        if compiler is not None:
+            self._unusable[compiler] = (time.monotonic(), why)
 
     def _worker(self, target: Target, compiler: Compiler) -> Worker:
         # Mosaic GPU gives every kernel of a process the flags of the first one's chip.
@@ -160,6 +171,7 @@ class _Run:
         task.losses += 1
         unusable = _unusable(task.worker)
         if unusable:
+            self._pool.note_unusable(task.job.target, unusable)
             self._done[task.number] = Outcome("unavailable", text=unusable)
         elif task.losses < _LOSSES_ALLOWED or len(company) > 1:
             self._waiting.append(task)

@@ -15,11 +15,11 @@ from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.failures import make_failure
 from pallas_magic.bridge.kernels import Kernel, read_kernel
 from pallas_magic.bridge.locations import Location, path_at
-from pallas_magic.bridge.memory import memory_use
+from pallas_magic.bridge.memory import certain_shortage, memory_use
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.operands import kernel_refs
 from pallas_magic.bridge.recovery import Raised
-from pallas_magic.failure import Buffer, Failure, Ref
+from pallas_magic.failure import Buffer, Failure, MemoryUse, Ref
 from pallas_magic.source.document import Place
 from pallas_magic.targets import Target
 
@@ -62,12 +62,31 @@ def compile_failure(
     return dataclasses.replace(failure, error_type=error_type, memory=memory, raised_in="")
 
 
+def shortage(call: Call, target: Target, objects: ObjectRecorder) -> MemoryUse | None:
+    """Memory that ``call`` lacks on ``target`` for certain, told without a compiler."""
+    kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
+    return certain_shortage(call, kernel, target)
+
+
+def shortage_failure(
+    call: Call, memory: MemoryUse, target: Target, objects: ObjectRecorder
+) -> Failure:
+    """The failure that :func:`shortage` found, at the spec of the largest buffer."""
+    kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
+    text = f"one copy of each block takes {memory.used} of {memory.limit} bytes of VMEM"
+    raised = Raised(CompilerError(text), (), ref=_largest(memory.buffers))
+    failure = make_failure(raised, raised.error, call, kernel, target, objects, "compile")
+    return dataclasses.replace(failure, error_type="OutOfMemory", memory=memory, raised_in="")
+
+
 def plain_text(text: str) -> str:
     """The compiler's message without its wrapping, its locations and its repetitions."""
     text = _PAYLOAD.sub("", _WRAPPING.sub("", text.strip()))
     kept: list[str] = []
     seen: set[str] = set()
     for part in text.split("\n\n"):
+        if kept and part.startswith("failed to legalize operation"):
+            continue  # the failure that came before, once more
         lines = [line for line in part.split("\n") if not line.startswith(_LEFT_OUT)]
         told = "\n".join(lines).strip()
         if told and told not in seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from pallas_magic.bridge.capture import Call
+from pallas_magic.bridge.gpu_configs import block_memory
 from pallas_magic.bridge.kernels import Kernel
 from pallas_magic.failure import Buffer, MemoryUse, Ref
+from pallas_magic.targets import Target
 
 _ALLOCATION = re.compile(
     r"Allocation \(size=(?P<size>\d+)\) would exceed memory \(size=(?P<limit>\d+)\)"
@@ -71,6 +74,38 @@ def _gpu_memory_use(text: str, call: Call, kernel: Kernel) -> MemoryUse | None:
             return MemoryUse("tmem", limit, used, unit="columns")
         return MemoryUse("smem", limit, used)
     return None
+
+
+def memory_limit(target: Target, space: str) -> int:
+    """The bytes of ``space`` that one core or block of ``target`` has, 0 if not known."""
+    if target.family == "gpu":
+        return block_memory(target) if space == "smem" else 0
+    from jax._src.pallas.mosaic import tpu_info
+
+    version = tpu_info.chip_version_from_device_kind(target.device_kind)
+    if version is None:
+        return 0
+    chip = tpu_info.get_tpu_info_for_chip(version, target.num_cores)
+    return int(getattr(chip, f"{space}_capacity_bytes", 0))
+
+
+def certain_shortage(call: Call, kernel: Kernel, target: Target) -> MemoryUse | None:
+    """That one copy of each block and scratch buffer is more than a TPU core's VMEM.
+
+    A compiler can take minutes to say so. Blocks that the kernel never touches
+    are left out, as compilers leave them out; padding and second copies are too.
+    """
+    if target.family != "tpu" or not call.is_pallas_call:
+        return None
+    limit = memory_limit(target, "vmem")
+    touched = {id(ref) for ref in kernel.ref_of.values()}
+    buffers = tuple(
+        dataclasses.replace(buffer, size=buffer.size // buffer.copies, copies=1)
+        for buffer in spec_buffers(call, kernel.refs, "vmem")
+        if id(buffer.ref) in touched
+    )
+    used = sum(buffer.size for buffer in buffers if buffer.what != "local")
+    return MemoryUse("vmem", limit, used, buffers) if limit and used > limit else None
 
 
 def spec_buffers(call: Call, refs: tuple[Ref, ...], space: str) -> list[Buffer]:
