@@ -53,7 +53,7 @@ def _check(node: ast.AST, names: Mapping[str, Any], filename: str) -> None:
         return
     if isinstance(node, ast.Call):
         _check(node.func, names, filename)
-        if not _describes_memory(_value(node.func, names, filename)):
+        if not describes_memory(_value(node.func, names, filename)):
             raise NotProvable(f"`{ast.unparse(node.func)}(...)` would have to be called again")
     elif not isinstance(node, _PLAIN):
         raise NotProvable(f"`{ast.unparse(node)}` would have to be evaluated again")
@@ -61,7 +61,7 @@ def _check(node: ast.AST, names: Mapping[str, Any], filename: str) -> None:
         _check(child, names, filename)
 
 
-def _describes_memory(function: Any) -> bool:
+def describes_memory(function: Any) -> bool:
     """Whether calling ``function`` only builds a spec, a shape or the like."""
     if function is pl.cdiv:
         return True

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pallas_magic.prove.alignment import Alignment
-from pallas_magic.prove.evaluate import evaluate
+from pallas_magic.prove.evaluate import describes_memory, evaluate
 from pallas_magic.prove.roots import Root, is_spec
 from pallas_magic.prove.unprovable import NotProvable
 
@@ -45,6 +45,9 @@ class Rebuilder:
 
     def spec(self, old: ast.Call, new: ast.Call, known: Any) -> Any:
         """A BlockSpec or scratch shape after the edit of the call that built it."""
+        builder = evaluate(old.func, self.names, self.filename)
+        if not describes_memory(builder) or (isinstance(builder, type) and builder is not type(known)):
+            raise NotProvable(f"`{ast.unparse(old.func)}(...)` would have to be called again")
         if hasattr(known, "inner_aval"):
             return self._memory_ref(old, new, known)
         if not self.alignment.same(old.func, new.func):
