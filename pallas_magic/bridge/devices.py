@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -13,7 +14,7 @@ from jax._src import hardware_utils, xla_bridge
 from jax._src.mesh import AbstractDevice
 from jax.sharding import AbstractMesh, AxisType
 
-from pallas_magic.bridge.patches import replaced_item
+from pallas_magic.bridge.patches import replaced_attribute, replaced_item
 from pallas_magic.targets import Target, target_for_device
 
 _CPU_KIND = "cpu"
@@ -57,16 +58,25 @@ def target_mesh(target: Target) -> Iterator[None]:
 
 
 def mesh_for(mesh: Any, target: Target) -> Any:
-    """The user's ``mesh`` with ``target`` for its devices.
+    """The user's ``mesh`` with ``target`` for its devices."""
+    return _automatic(mesh, target_device(target))
+
+
+def automatic(mesh: Any) -> Any:
+    """The user's ``mesh`` as it is, devices and all.
 
     Its axes are ``Auto``: JAX's default, ``Explicit``, makes valid kernels fail
     with a complaint about ``sharding.spec``.
     """
+    return _automatic(mesh, mesh.abstract_device)
+
+
+def _automatic(mesh: Any, device: Any) -> Any:
     return AbstractMesh(
         mesh.axis_sizes,
         mesh.axis_names,
         axis_types=(AxisType.Auto,) * len(mesh.axis_names),
-        abstract_device=target_device(target),
+        abstract_device=device,
     )
 
 
@@ -116,6 +126,23 @@ def chip_queries_answered(target: Target) -> Iterator[None]:
             yield
         finally:
             tpu_info.get_tpu_info.cache_clear()
+
+
+@contextmanager
+def architecture_answered(target: Target) -> Iterator[None]:
+    """Let Mosaic GPU lower for ``target`` under whatever mesh, which it would ask otherwise."""
+    if target.family != "gpu":
+        yield
+        return
+    architecture = tuple(map(int, target.compute_capability.split(".")))
+    with ExitStack() as stack:
+        # In core on 0.10.2, in utils on 0.11.2 and 0.12.0.1.
+        for name in ("core", "utils"):
+            module = importlib.import_module(f"jax.experimental.mosaic.gpu.{name}")
+            if hasattr(module, "_infer_arch"):
+                answer = replaced_attribute(module, "_infer_arch", lambda: architecture)
+                stack.enter_context(answer)
+        yield
 
 
 def machine_target() -> Target | None:

@@ -13,9 +13,17 @@ from jax._src import config
 from jax.sharding import AxisType
 
 from pallas_magic.bridge.capture import Call, has_ref_operands
-from pallas_magic.bridge.devices import chip_queries_answered, mesh_for, target_mesh
+from pallas_magic.bridge.devices import (
+    architecture_answered,
+    automatic,
+    chip_queries_answered,
+    mesh_for,
+    target_mesh,
+)
 from pallas_magic.bridge.limits import TimeLimitReached, time_limit
 from pallas_magic.targets import Family, Target
+
+_MESH_CONFLICT = "should match the aval mesh"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -92,9 +100,24 @@ def lowers_interpreted(call: Call) -> bool:
 
 def lower_or_raise(call: Call, target: Target) -> Any:
     """Lower ``call`` for ``target`` in a scratch function, with whole tracebacks."""
-    function = scratch_function(call)
-    if is_manual(call.mesh):
-        function = _sharded(function, mesh_for(call.mesh, target))
+    if not is_manual(call.mesh):
+        return _lower(scratch_function(call), call, target)
+    try:
+        return _lower(_sharded(scratch_function(call), mesh_for(call.mesh, target)), call, target)
+    except ValueError as error:
+        if not is_mesh_conflict(error):
+            raise
+    # Where lowering traces more, on values of the user's mesh, no other mesh will do.
+    with architecture_answered(target):
+        return _lower(_sharded(scratch_function(call), automatic(call.mesh)), call, target)
+
+
+def is_mesh_conflict(error: BaseException) -> bool:
+    """Whether JAX refused to put a value of one mesh under another."""
+    return isinstance(error, ValueError) and _MESH_CONFLICT in str(error)
+
+
+def _lower(function: Callable[..., Any], call: Call, target: Target) -> Any:
     with target_mesh(target), chip_queries_answered(target), whole_tracebacks():
         traced = jax.jit(function).trace(*_structs(call.avals))
         return traced.lower(lowering_platforms=(target.platform,))

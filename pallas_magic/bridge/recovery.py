@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.limits import TimeLimitReached, time_limit
-from pallas_magic.bridge.lowering import lower_or_raise
+from pallas_magic.bridge.lowering import is_mesh_conflict, lower_or_raise
 from pallas_magic.bridge.patches import replaced_item
 from pallas_magic.failure import Ref
 from pallas_magic.targets import Target
@@ -181,6 +181,8 @@ class _RecordingRules(dict[Any, Any]):
             except TooMany:
                 raise
             except Exception as error:
+                if is_mesh_conflict(error):
+                    raise
                 journal.note(error, context, operands)
             values = [journal.stand_in(context, aval) for aval in context.avals_out]
             return values if primitive.multiple_results else values[0]
