@@ -81,11 +81,12 @@ def _is_same(value: Any, array: Any, values: np.ndarray[Any, Any] | None) -> boo
     if values is None or not isinstance(value, (np.ndarray, np.generic, jax.Array)):
         return False
     other = _values(value)
+    # JAX takes a NumPy array of 64-bit numbers for one of 32-bit numbers.
     return (
         other is not None
         and other.shape == values.shape
-        and other.dtype == values.dtype
-        and np.array_equal(other, values, equal_nan=values.dtype.kind == "f")
+        and other.dtype.kind == values.dtype.kind
+        and np.array_equal(other.astype(values.dtype), values, equal_nan=values.dtype.kind == "f")
     )
 
 

@@ -53,6 +53,13 @@ def add_keyword(
     return syntax.insert(end, separator + text)
 
 
+def add_argument(syntax: Syntax, call: ast.Call, text: str) -> TextEdit | None:
+    """An edit that gives ``call``, which has no keyword arguments, one more argument."""
+    if not call.args:
+        return _fill_empty(syntax, call, text)
+    return syntax.insert(outer_end(syntax, call.args[-1], call), f", {text}")
+
+
 def remove_keyword(syntax: Syntax, call: ast.Call, given: ast.keyword) -> TextEdit | None:
     """An edit that takes a keyword argument away, with the comma that goes with it."""
     every = arguments(call)
