@@ -46,7 +46,8 @@ class Rebuilder:
     def spec(self, old: ast.Call, new: ast.Call, known: Any) -> Any:
         """A BlockSpec or scratch shape after the edit of the call that built it."""
         builder = evaluate(old.func, self.names, self.filename)
-        if not describes_memory(builder) or (isinstance(builder, type) and builder is not type(known)):
+        another = isinstance(builder, type) and builder is not type(known)
+        if another or not describes_memory(builder):
             raise NotProvable(f"`{ast.unparse(old.func)}(...)` would have to be called again")
         if hasattr(known, "inner_aval"):
             return self._memory_ref(old, new, known)
