@@ -17,11 +17,12 @@ from types import FrameType
 from typing import Any
 
 import jax
-from jax._src.pallas import mpmd, pallas_call
+from jax._src.interpreters import partial_eval
+from jax._src.pallas import core, mpmd, pallas_call
 from jax._src.state.types import AbstractRef
 from jax.experimental.xla_metadata import set_xla_metadata
 
-from pallas_magic.bridge.frames import place_of, user_frames
+from pallas_magic.bridge.frames import place_of, traceback_places, user_frames
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.patches import replaced_attribute
 from pallas_magic.failure import Site
@@ -126,7 +127,7 @@ class Recorder:
         """Record while this context is open."""
         with ExitStack() as stack:
             stack.enter_context(self.objects.installed())
-            for primitive in (pallas_call.pallas_call_p, mpmd.mpmd_map_p):
+            for primitive in kernel_primitives():
                 bind = self._recording_bind(primitive)
                 stack.enter_context(replaced_attribute(primitive, "bind", bind))
             for module, name in ((pallas_call, "_pallas_call"), (mpmd, "_mpmd_map")):
@@ -149,7 +150,8 @@ class Recorder:
                 return original(*args, **params)
             with self._inside(call):
                 result = original(*args, **self._rewritten(primitive, params))
-            if self._on_call is not None and id(call) not in self._superseded:
+            is_seen_whole = id(call) not in self._superseded and not is_warp_region(call)
+            if self._on_call is not None and is_seen_whole:
                 self._on_call(call)
             return result
 
@@ -212,7 +214,7 @@ class Recorder:
         avals = tuple(jax.typeof(arg) for arg in args)
         built = self._built(frame)
         mesh = jax.sharding.get_abstract_mesh()
-        call = Call(primitive, params, avals, mesh, applied, built)
+        call = Call(primitive, told_alike(primitive, params), avals, mesh, applied, built)
         if built is not None:
             return call
         return dataclasses.replace(call, parent=self._same_kernel(call))
@@ -277,9 +279,16 @@ class Recorder:
             self.faults.append(fault)
 
 
-def _definition(call: Call) -> str:
-    """The kernel function, its file and line, as JAX words them."""
-    return str(call.jaxprs[0].debug_info.func_src_info)
+def _definition(call: Call) -> tuple[Any, ...]:
+    """The kernel function's name and where its first operation is written.
+
+    A discharged ``core_map`` is a new function of JAX's on 0.10.2; its
+    operations still are the user's.
+    """
+    jaxpr = call.jaxprs[0]
+    places = (traceback_places(equation.source_info.traceback) for equation in jaxpr.eqns)
+    written = next((place for place in places if place), None)
+    return jaxpr.debug_info.func_name, written or str(jaxpr.debug_info.func_src_info)
 
 
 def _identity(call: Call) -> tuple[Any, ...]:
@@ -293,6 +302,27 @@ def _identity(call: Call) -> tuple[Any, ...]:
 def has_ref_operands(call: Call) -> bool:
     """Whether the call works on refs of its caller, which no jit boundary can pass."""
     return any(isinstance(aval, AbstractRef) for aval in call.avals)
+
+
+def kernel_primitives() -> tuple[Any, ...]:
+    """The primitives that a kernel is bound with; a ``core_map`` has its own up to 0.10.2."""
+    own = getattr(core, "core_map_p", None)
+    return (pallas_call.pallas_call_p, mpmd.mpmd_map_p, *((own,) if own is not None else ()))
+
+
+def told_alike(primitive: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a call; those of a ``core_map`` told in the terms of ``kernel`` too."""
+    if primitive is not getattr(core, "core_map_p", None):
+        return params
+    kernel = partial_eval.convert_constvars_jaxpr(params["jaxpr"])
+    return {**params, "jaxprs": (kernel,), "meshes": (params["mesh"],), "out_avals": ()}
+
+
+def as_bound(call: Call) -> dict[str, Any]:
+    """The parameters that the primitive of ``call`` takes."""
+    if call.primitive is not getattr(core, "core_map_p", None):
+        return dict(call.params)
+    return {k: v for k, v in call.params.items() if k not in ("jaxprs", "meshes", "out_avals")}
 
 
 def is_warp_region(call: Call) -> bool:

@@ -10,9 +10,10 @@ from typing import Any
 
 import jax
 from jax._src import config
+from jax._src.state.types import AbstractRef
 from jax.sharding import AxisType
 
-from pallas_magic.bridge.capture import Call, has_ref_operands
+from pallas_magic.bridge.capture import Call, as_bound, has_ref_operands
 from pallas_magic.bridge.devices import (
     architecture_answered,
     automatic,
@@ -20,9 +21,15 @@ from pallas_magic.bridge.devices import (
     mesh_for,
     target_mesh,
 )
+from pallas_magic.bridge.frames import exception_frames
 from pallas_magic.bridge.limits import TimeLimitReached, time_limit
 from pallas_magic.targets import Family, Target
 
+_WALKERS = {
+    ("jax._src.pallas.mosaic.lowering", "jaxpr_subcomp"),
+    ("jax._src.pallas.mosaic_gpu.lowering", "lower_jaxpr_to_mosaic_gpu"),
+    ("jax._src.pallas.triton.lowering", "lower_jaxpr_to_triton_ir"),
+}
 _MESH_CONFLICT = "should match the aval mesh"
 
 
@@ -60,8 +67,6 @@ def _space_module(aval: Any) -> str:
 
 def lower(call: Call, target: Target, limit_seconds: float = 60.0) -> Lowered:
     """Lower ``call`` for ``target``; whatever JAX raises is returned, not raised."""
-    if has_ref_operands(call):
-        return Lowered(skipped="it works on refs of the function around it")
     started = time.perf_counter()
     try:
         with time_limit(limit_seconds):
@@ -69,8 +74,17 @@ def lower(call: Call, target: Target, limit_seconds: float = 60.0) -> Lowered:
     except TimeLimitReached:
         return Lowered(skipped=f"lowering it takes more than {limit_seconds:g} s")
     except Exception as error:
+        if has_ref_operands(call) and not _is_raised_in_kernel(error):
+            # The refs we made may not be like those of the user's.
+            return Lowered(skipped="it works on refs of the function around it")
         return Lowered(time.perf_counter() - started, error)
     return Lowered(time.perf_counter() - started, lowered=lowered)
+
+
+def _is_raised_in_kernel(error: BaseException) -> bool:
+    """Whether ``error`` came while the equations of a kernel were lowered."""
+    frames = exception_frames(error)
+    return any((f.f_globals.get("__name__"), f.f_code.co_name) in _WALKERS for f in frames)
 
 
 def scratch_function(call: Call, **changes: Any) -> Callable[..., Any]:
@@ -79,13 +93,21 @@ def scratch_function(call: Call, **changes: Any) -> Callable[..., Any]:
     It is new each time: JAX caches what it lowers by function, and a lowering
     of ours must never be found by the user.
     """
-    params = {**call.params, "interpret": False, **changes}
+    params = {**as_bound(call), "interpret": False, **changes}
     params.pop("kernel_arg_transforms", None)
+
+    is_ref = [isinstance(aval, AbstractRef) for aval in call.avals]
 
     def kernel(*operands: Any) -> Any:
         return call.primitive.bind(*operands, **params)
 
-    return kernel
+    def kernel_on_refs(*arrays: Any) -> Any:
+        """The call on refs made for it; what it leaves in them comes out."""
+        held = [jax.new_ref(a) if ref else a for a, ref in zip(arrays, is_ref, strict=True)]
+        results = kernel(*held)
+        return [*results, *(one[...] for one, ref in zip(held, is_ref, strict=True) if ref)]
+
+    return kernel_on_refs if any(is_ref) else kernel
 
 
 def lowers_interpreted(call: Call) -> bool:
