@@ -6,6 +6,7 @@ import __future__ as future
 import ast
 import difflib
 import functools
+import itertools
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType
@@ -64,16 +65,21 @@ class EditedText:
 
     def _paired(self, flags: int) -> list[tuple[CodeType, CodeType | None]]:
         if flags not in self._pairs:
-            old = self._compile(self.before, flags)
-            new = self._compile(self.after, flags)
-            self._pairs[flags] = list(_pair(old, new))
+            pairs = [
+                _pair(self._compile_parts(old, flags), self._compile_parts(new, flags))
+                for old, new in zip(_units(self.old_tree), _units(self.new_tree), strict=True)
+            ]
+            self._pairs[flags] = [*itertools.chain.from_iterable(pairs)]
         return self._pairs[flags]
+
+    def _compile_parts(self, parts: list[ast.Module], flags: int) -> list[CodeType]:
+        return [self._compile(part, flags) for part in parts]
 
     def _parse(self, text: str) -> ast.Module:
         tree: ast.Module = self._compile(text, ast.PyCF_ONLY_AST)
         return tree
 
-    def _compile(self, text: str, flags: int) -> Any:
+    def _compile(self, text: str | ast.Module, flags: int) -> Any:
         flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         try:
             with warnings.catch_warnings():
@@ -83,21 +89,30 @@ class EditedText:
             raise NotProvable(f"the edited text does not parse: {error.msg}") from error
 
 
-def _pair(old: CodeType, new: CodeType | None) -> Iterator[tuple[CodeType, CodeType | None]]:
-    """Each code object of a text with the one that takes its place."""
-    yield old, new
-    before = _children(old)
-    after = _children(new) if new is not None else {}
+def _units(tree: ast.Module) -> tuple[list[ast.Module], list[ast.Module]]:
+    """What is compiled at once: a file as a whole, a cell's statements one by one.
+
+    It shows in the code: a call on a module that the same unit imports is
+    compiled otherwise (CPython 3.12 and later).
+    """
+    return [tree], [ast.Module([statement], []) for statement in tree.body]
+
+
+def _pair(old: list[CodeType], new: list[CodeType]) -> Iterator[tuple[CodeType, CodeType | None]]:
+    """Each code object inside some units with the one that takes its place."""
+    before, after = _children(old), _children(new)
     for name, codes in before.items():
         others = after.get(name, [])
         same_count = len(codes) == len(others)
         for code, other in zip(codes, others if same_count else [None] * len(codes), strict=True):
-            yield from _pair(code, other)
+            yield code, other
+            yield from _pair([code], [other] if other is not None else [])
 
 
-def _children(code: CodeType) -> Mapping[str, list[CodeType]]:
+def _children(codes: list[CodeType]) -> Mapping[str, list[CodeType]]:
     found: dict[str, list[CodeType]] = {}
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            found.setdefault(constant.co_name, []).append(constant)
+    for code in codes:
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                found.setdefault(constant.co_name, []).append(constant)
     return found
