@@ -95,13 +95,13 @@ def _installer() -> list[str]:
         pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
         raw = tuple(map(int, re.findall(r"\d+", metadata.version("pip"))[:2])) >= (24, 1)
         return [*pip, "--progress-bar", "raw" if raw else "off"]
-    uv = [sys.executable, "-m", "uv"] if importlib.util.find_spec("uv") is not None else None
-    on_path = shutil.which("uv")
-    if uv is None and on_path is not None:
-        uv = [on_path]
-    if uv is None:
-        raise InstallFailed("neither pip nor uv is here to install it with")
-    return [*uv, "pip", "install", "--python", sys.executable]
+    uvs = [[sys.executable, "-m", "uv"]] if importlib.util.find_spec("uv") is not None else []
+    uvs += [[path]] if (path := shutil.which("uv")) is not None else []
+    for uv in uvs:
+        # What is on the path may be a shim that starts nothing.
+        if subprocess.run([*uv, "--version"], capture_output=True, check=False).returncode == 0:
+            return [*uv, "pip", "install", "--python", sys.executable]
+    raise InstallFailed("neither pip nor uv is here to install it with")
 
 
 def _run(command: list[str], say: Say) -> None:

@@ -5,7 +5,8 @@ The kernel lowers. The vendor's compiler then ended itself, was ended, or took
 longer than its limit. It runs in a process of its own, so nothing of yours was
 lost, and the next check starts a new one.
 
-## Why it happens
+## Why the hardware says no
+It does not: nothing is known of the kernel's right or wrong.
 Compilers check their own assumptions and abort where one does not hold. Most
 often the kernel holds something that they have not been taught: on the machine
 with the accelerator the same kernel would take the Python process down. Very
@@ -16,6 +17,40 @@ of memory may end the process.
 The text of the abort often names the operation. Otherwise make the blocks
 smaller, or take the kernel apart until it compiles. The environment variable
 `PALLAS_MAGIC_COMPILE_SECONDS` sets the limit for one kernel.
+
+## Example
+libtpu 0.0.50 aborts on this one; older and newer ones refuse it with an error:
+
+```python
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def mask_rows(x_ref, o_ref):
+    keep = jax.lax.iota(jnp.int32, 32) < 20
+    o_ref[...] = x_ref[...] * keep[:, None].astype(jnp.float32)
+
+
+fn = pl.pallas_call(mask_rows, out_shape=jax.ShapeDtypeStruct((32, 128), jnp.float32))
+args = [jax.ShapeDtypeStruct((32, 128), jnp.float32)]
+```
+
+## Use instead
+```python
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def mask_rows(x_ref, o_ref):
+    keep = jax.lax.broadcasted_iota(jnp.int32, (32, 128), 0) < 20
+    o_ref[...] = x_ref[...] * keep.astype(jnp.float32)
+
+
+fn = pl.pallas_call(mask_rows, out_shape=jax.ShapeDtypeStruct((32, 128), jnp.float32))
+args = [jax.ShapeDtypeStruct((32, 128), jnp.float32)]
+```
 
 ## Fix safety
 There is no ready fix. This is a warning: it does not show that the kernel is
