@@ -1,0 +1,1 @@
+"""What the rules on refs, values and control flow in a kernel share."""
