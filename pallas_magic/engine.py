@@ -8,17 +8,19 @@ open a :class:`Watch` around it; a host that only has an exception asks
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Collection
 from typing import Any
 
 from pallas_magic.compile_stage import install_note, why_not_compiled
+from pallas_magic.releases import say_once
 from pallas_magic.report import Report
 from pallas_magic.source.document import Library
 from pallas_magic.stopping import StopCell
-from pallas_magic.targets import FAMILIES, Family, Target, parse_targets
+from pallas_magic.targets import FAMILIES, Family, parse_targets
 from pallas_magic.watch import Watch
 
-__all__ = ["CompilerMissing", "StopCell", "Watch", "check", "explain"]
+__all__ = ["CompilerMissing", "StopCell", "Watch", "check", "explain", "require_compilers"]
 
 
 class CompilerMissing(RuntimeError):
@@ -49,7 +51,9 @@ def check(
     watches = []
     wanted = None if target == "auto" else parse_targets(target)
     if compile is True:
-        _require_compilers(wanted)
+        require_compilers(target)
+    if untested := say_once():
+        warnings.warn(untested, stacklevel=2)
     for one in wanted or (None,):
         watch = Watch("auto" if one is None else one.name, compile=compile, execute=False)
         watches.append(watch)
@@ -72,14 +76,26 @@ def _joined(watches: list[Watch], verify: bool) -> Report:
     return first.prove() if verify else dataclasses.replace(first.compile(), proving=False)
 
 
-def explain(error: BaseException, library: Library) -> Watch | None:
-    """A closed watch on the kernel that ``error`` came from, ``None`` if it came from none."""
-    watch = Watch(library=library)
+def explain(
+    error: BaseException,
+    library: Library,
+    *,
+    target: str = "auto",
+    compile: str | bool = "auto",  # noqa: A002 (as in :func:`check`)
+    ignored: Collection[str] = (),
+) -> Watch | None:
+    """A closed watch on the kernel that ``error`` came from, ``None`` if it came from none.
+
+    The other arguments are those of :class:`Watch`; a ``target`` of another kind
+    than the kernel's does not count.
+    """
+    watch = Watch(target, compile=compile, library=library, ignored=ignored)
     return watch if watch.blame(error) else None
 
 
-def _require_compilers(wanted: tuple[Target, ...] | None) -> None:
-    """Raise where a compiler of ``wanted`` is missing; any one will do where none is wanted."""
+def require_compilers(target: str) -> None:
+    """Raise :class:`CompilerMissing` where there is none; any one will do for ``auto``."""
+    wanted = None if target == "auto" else parse_targets(target)
     families: list[Family] = list(dict.fromkeys(one.family for one in wanted or ()))
     missing = [family for family in families or FAMILIES if why_not_compiled(family)]
     if missing and (families or len(missing) == len(FAMILIES)):

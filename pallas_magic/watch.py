@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection, Iterable
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -19,6 +20,7 @@ from pallas_magic.findings import (
     targets_for,
     wrong_family,
 )
+from pallas_magic.ignores import Ignored, ignored_by, ignored_notes
 from pallas_magic.proofs import proved_report, unproved_report
 from pallas_magic.report import Report
 from pallas_magic.source.document import Library
@@ -38,7 +40,8 @@ class Watch:
 
     ``run=False`` stops the user's code after its first Pallas call;
     ``execute=False`` is for code that is only traced, so that no value is ever
-    asked for. Raises :class:`~pallas_magic.targets.UnknownTarget`.
+    asked for. ``ignored`` are codes or names of rules whose diagnostics are left
+    out. Raises :class:`~pallas_magic.targets.UnknownTarget`.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Watch:
         library: Library | None = None,
         run: bool = True,
         execute: bool = True,
+        ignored: Collection[str] = (),
     ) -> None:
         self._wanted = None if target == "auto" else parse_targets(target)
         self._compile = compile is not False
@@ -57,6 +61,7 @@ class Watch:
         self.stop_reason = ""
         self._run = run
         self._execute = execute
+        self._ignored = frozenset(ignored)
         self._stack = ExitStack()
         self._recorder: Recorder | None = None
         self._blamed: list[Blamed] = []
@@ -139,10 +144,11 @@ class Watch:
 
     def _report(self, checked: list[Checked]) -> Report:
         failures = [failure for part in checked for failure in part.failures]
-        self._findings = findings(failures, self.library)
+        self._findings, ignored = self._without_ignored(findings(failures, self.library))
         notes = tuple(dict.fromkeys(note for part in checked for note in part.notes))
+        notes = (*notes, *ignored_notes(ignored))
         kernels = tuple(kernel for part in checked for kernel in part.kernels)
-        if not kernels and not self._findings:
+        if not kernels and not self._findings and not ignored:
             notes = (*notes, NO_CALL)
         if self.interpreted and self._findings:
             notes = (*notes, INTERPRETED)
@@ -150,6 +156,18 @@ class Watch:
         pending = any(part.pending is not None for part in checked)
         self._unproved = dataclasses.replace(report, proving=report.proving or pending)
         return self._unproved
+
+    def _without_ignored(
+        self, found: Iterable[Finding]
+    ) -> tuple[tuple[Finding, ...], list[Ignored]]:
+        kept, ignored = [], []
+        sources = {key: document.source for key, document in self.library.items()}
+        for finding in found:
+            if by := ignored_by(finding.diagnostic, sources, self._ignored):
+                ignored.append(Ignored(finding.diagnostic, by))
+            else:
+                kept.append(finding)
+        return tuple(kept), ignored
 
     def prove(self) -> Report:
         """The last report, its kernels compiled and each fix proved or dropped."""
@@ -196,12 +214,21 @@ class Watch:
         assert objects is not None
         self._objects_by_call[id(call)] = objects
         parts = []
-        for target in targets_for(call, self._wanted, machine_target()):
+        for target in targets_for(call, self._wanted_of(call), machine_target()):
             if why := wrong_family(call, target):
                 parts.append(Checked((skipped(call.name, target, why),), ()))
             else:
                 parts.append(check_call_or_say(call, target, objects, self._compile))
         return parts
+
+    def _wanted_of(self, call: Call) -> tuple[Target, ...] | None:
+        """The targets asked for; a call that did fail is told for its own kind of chip."""
+        from pallas_magic.bridge.lowering import call_family
+
+        if self._recorder is not None or self._wanted is None:
+            return self._wanted
+        fitting = tuple(one for one in self._wanted if one.family == call_family(call))
+        return fitting or None
 
     def _seen_target(self) -> Target:
         """The chip that traced code sees: the one asked for, a TPU if several kinds are."""
