@@ -32,15 +32,17 @@ def render_text(
     width: int = 100,
     color: bool = False,
     here: str | None = None,
+    at_prompt: bool = False,
 ) -> str:
     """``report`` in at most ``width`` columns (40 at least), with ANSI colours if ``color``.
 
-    ``here`` is that of :func:`pallas_magic.render.card.build_card`.
+    ``here`` is that of :func:`pallas_magic.render.card.build_card`, ``at_prompt``
+    that of :func:`pallas_magic.render.words.insertion_hint`.
     """
     width = max(width, NARROWEST)
     digits = max((len(str(s.text.count("\n") + 1)) for s in report.sources.values()), default=1)
     card = build_card(report, {}, here, columns=width - digits - len(" | "))
-    writer = _Writer(width, Paint(color))
+    writer = _Writer(width, Paint(color), at_prompt)
     blocks = [
         list(writer.diagnostic(shown, told))
         for shown, told in zip(card.diagnostics, report.diagnostics, strict=True)
@@ -52,8 +54,9 @@ def render_text(
 class _Writer:
     """Writes the parts of a card as lines of ``width`` columns."""
 
-    def __init__(self, width: int, colour: Paint) -> None:
+    def __init__(self, width: int, colour: Paint, at_prompt: bool) -> None:
         self._width = width
+        self._at_prompt = at_prompt
         self._colour = colour
 
     def diagnostic(self, shown: CardDiagnostic, told: Diagnostic) -> Iterator[str]:
@@ -105,7 +108,7 @@ class _Writer:
             yield from self._wrapped(card.title, "", "  ")
         for note in card.notes:
             yield from self._wrapped(ticked(note), "", "  ")
-        if hint := words.insertion_hint(card):
+        if hint := words.insertion_hint(card, self._at_prompt):
             yield from self._wrapped(plain(inline(hint)), "", "  ")
 
     def _count(self, card: Card) -> Iterator[str]:

@@ -13,6 +13,7 @@ PROVING = "proving…"
 _TITLES = {target.name: target.title for target in TARGETS}
 _DOING = {"trace": "tracing", "lower": "lowering", "compile": "compiling"}
 _SHOWN_KERNELS = 3
+_OPTION = "%%pallas_check --fix"
 
 
 def target_title(name: str) -> str:
@@ -157,12 +158,16 @@ def together(ids: Iterable[int]) -> str:
     return f"fixes {listed([str(number) for number in ids])} together"
 
 
-def insertion_hint(card: Card) -> str:
-    """How to insert without a button, with backticks; "" where nothing can be inserted."""
+def insertion_hint(card: Card, at_prompt: bool = False) -> str:
+    """How to insert without a button, with backticks; "" where nothing can be inserted.
+
+    ``at_prompt`` is for a terminal, where the next prompt can hold the cell.
+    """
     ids = [fix.id for found in card.diagnostics for fix in found.fixes if fix.insertable]
     if not ids:
         return ""
-    hint = f"`%%pallas_check --fix {ids[0]}` puts fix {ids[0]} into the cell"
+    one, several = ("%pallas_fix", "%pallas_fix all") if at_prompt else (_OPTION, _OPTION)
+    hint = f"`{one} {ids[0]}` puts fix {ids[0]} into the cell"
     if card.combined is None or not card.combined.insertable:
         return hint
-    return f"{hint}, `%%pallas_check --fix` puts in {together(card.combined.ids)}"
+    return f"{hint}, `{several}` puts in {together(card.combined.ids)}"

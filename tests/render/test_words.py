@@ -185,6 +185,13 @@ def test_insertion_hint(report: Report, hint: str) -> None:
     assert words.insertion_hint(build_card(report, {})) == hint
 
 
+def test_insertion_hint_at_a_prompt() -> None:
+    assert words.insertion_hint(build_card(samples.histogram(), {}), at_prompt=True) == (
+        "`%pallas_fix 1` puts fix 1 into the cell, "
+        "`%pallas_fix all` puts in fixes 1 and 3 together"
+    )
+
+
 @pytest.mark.parametrize(
     ("items", "text"),
     [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
