@@ -171,13 +171,17 @@ class Buffer:
 
 @dataclasses.dataclass(frozen=True)
 class MemoryUse:
-    """How a memory space ("vmem", "smem") ran out; ``used`` is 0 if it is not told."""
+    """How a memory space ("vmem", "smem") ran out; ``used`` is 0 if it is not told.
+
+    ``chip`` is what the chip has of it where ``limit``, what one kernel may take, is less.
+    """
 
     space: str
     limit: int
     used: int = 0
     buffers: tuple[Buffer, ...] = ()
     unit: Literal["bytes", "columns"] = "bytes"
+    chip: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
