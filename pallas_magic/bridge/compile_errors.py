@@ -49,7 +49,7 @@ def compile_failure(
 ) -> Failure:
     """The failure that a compiler told in ``text``, at the user's expression."""
     kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
-    memory = memory_use(text, call, kernel)
+    memory = memory_use(text, call, kernel, target)
     ref = _largest(memory.buffers) if memory is not None else None
     locations = list(_locations(text))
     path = path_at((location for location, _ in locations), kernel)

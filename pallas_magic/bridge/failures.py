@@ -145,7 +145,7 @@ def make_failure(
         refs=kernel.refs,
         warp=warp_region(path, kernel),
         semantics=_semantics(raised.context),
-        memory=memory_use(str(raised.error), call, kernel),
+        memory=memory_use(str(raised.error), call, kernel, target),
     )
 
 

@@ -45,8 +45,16 @@ _SHAPE = re.compile(r"[a-z]+\d*\w*\[([\d,]*)\]")
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
-def memory_use(text: str, call: Call, kernel: Kernel) -> MemoryUse | None:
+def memory_use(text: str, call: Call, kernel: Kernel, target: Target) -> MemoryUse | None:
     """The memory that ran out, where ``text`` says that one did."""
+    memory = _memory_use(text, call, kernel)
+    if memory is None or memory.unit != "bytes":
+        return memory
+    chip = memory_limit(target, memory.space)
+    return dataclasses.replace(memory, chip=chip if chip > memory.limit else 0)
+
+
+def _memory_use(text: str, call: Call, kernel: Kernel) -> MemoryUse | None:
     if found := _ALLOCATION.search(text):
         buffer = _buffer(found["tag"], found["shape"], int(found["size"]), kernel)
         return MemoryUse(found["space"], int(found["limit"]), 0, (buffer,))

@@ -21,8 +21,8 @@ Make the largest block smaller, or the number of its copies:
 - `pl.BlockSpec(..., pipeline_mode=pl.Buffered(1))` keeps one copy, for an
   operand that changes seldom;
 - flatten a table in SMEM to one axis;
-- where the limit is one you set, raise
-  `pltpu.CompilerParams(vmem_limit_bytes=...)`.
+- a kernel may take 16 MiB of VMEM unless it asks for more: raise
+  `pltpu.CompilerParams(vmem_limit_bytes=...)` up to what the chip has.
 
 ## Example
 Fails:
@@ -134,6 +134,8 @@ def fixes(failure: Failure, sources: Library) -> Iterable[Candidate]:
 def _message(failure: Failure, memory: MemoryUse, largest: Buffer | None) -> str:
     space = memory.space.upper()
     there_is = f"the {amount_words(memory.limit, memory.unit)} there {_BE[memory.unit]}"
+    if memory.chip:
+        there_is = f"its limit of {size_words(memory.limit)}"
     used, who = memory.used, f"`{failure.kernel}`"
     if not used and largest is not None:
         used, who = largest.size, buffer_name(largest)
@@ -144,13 +146,16 @@ def _message(failure: Failure, memory: MemoryUse, largest: Buffer | None) -> str
 
 
 def _notes(failure: Failure, memory: MemoryUse, largest: Buffer | None) -> Iterable[str]:
+    if memory.chip and memory.space == "vmem":
+        yield (
+            f"{failure.target.title} has {size_words(memory.chip)}:"
+            " `pltpu.CompilerParams(vmem_limit_bytes=...)` raises a kernel's limit"
+        )
     if largest is None or largest.ref is None:
         return
+    in_all = f" ({size_words(largest.size)} in all)" if largest.copies > 1 else ""
     if memory.used:
-        yield (
-            f"the largest part is {buffer_name(largest)}: {buffer_words(largest)}"
-            f" ({size_words(largest.size)} in all)"
-        )
+        yield f"the largest part is {buffer_name(largest)}: {buffer_words(largest)}{in_all}"
     is_block = largest.ref.role in ("input", "output")
     if is_block and not failure.call.has_grid:
         yield f"there is no grid: {shape_words(largest)} is one block"
