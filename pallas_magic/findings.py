@@ -163,10 +163,21 @@ def findings(
     """One finding for each rule and ref, common to all its targets."""
     groups: dict[Hashable, list[tuple[Rule, Call | None, Failure]]] = {}
     for call, failure in failures:
+        _learn_modules(call, sources)
         rule = rule_for(failure)
         groups.setdefault(_key(rule, failure), []).append((rule, call, failure))
     made = [_finding(group, sources) for group in groups.values()]
     return _merged(made)
+
+
+def _learn_modules(call: Call | None, sources: Library) -> None:
+    from pallas_magic.bridge.names import module_names
+
+    if call is None:
+        return
+    filename, names = module_names(call)
+    if filename and sources.find(filename) is not None:
+        sources.learn_modules(filename, names)
 
 
 def _key(rule: Rule, failure: Failure) -> Hashable:

@@ -89,6 +89,7 @@ class Library(Mapping[str, Document]):
     def __init__(self) -> None:
         self._by_key: dict[str, Document] = {}
         self._by_filename: dict[str, Document] = {}
+        self._modules: dict[str, dict[str, str]] = {}
 
     def add(self, document: Document) -> None:
         """Make ``document`` the one found under its file name."""
@@ -105,6 +106,24 @@ class Library(Mapping[str, Document]):
         """The user's span of ``place``, ``None`` where no user text is known."""
         document = self.find(place.filename) if place is not None else None
         return document.span(place) if document is not None and place is not None else None
+
+    def learn_modules(self, filename: str, names: Mapping[str, str]) -> None:
+        """Note that code compiled under ``filename`` sees modules under these names.
+
+        A text does not tell it all: cells share what ran before they were known.
+        """
+        self._modules.setdefault(filename, {}).update(names)
+
+    def modules(self, document: Document) -> dict[str, str]:
+        """Name to module, as far as learned, for the namespace of ``document``."""
+        if document.source.kind == "file":
+            return dict(self._modules.get(document.filename, {}))
+        learned: dict[str, str] = {}
+        for filename, names in self._modules.items():
+            found = self._by_filename.get(filename)
+            if found is not None and found.source.kind == "cell":
+                learned |= names
+        return learned
 
     def __getitem__(self, key: str) -> Document:
         return self._by_key[key]

@@ -32,12 +32,13 @@ def imports(sources: Library, document: Document) -> dict[str, str]:
     """Name to dotted origin, for every import that ``document`` can see.
 
     Cells share one namespace; a file has its own. The document's own imports
-    come first.
+    come first, what was seen in the running namespace last.
     """
     found: dict[str, str] = {}
     for syntax in namespace(sources, document):
         found = {**found, **{k: v for k, v in _imported(syntax).items() if k not in found}}
-    return found
+    seen = sources.modules(document).items()
+    return {**found, **{name: module for name, module in seen if name not in found}}
 
 
 def namespace(sources: Library, document: Document) -> Iterator[Syntax]:
