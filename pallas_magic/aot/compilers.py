@@ -52,7 +52,13 @@ def compilers_folder(family: Family) -> Path:
     chosen = os.environ.get(FOLDER_VARIABLE)
     root = Path(chosen) if chosen else _data_folder()
     python = f"py{sys.version_info.major}{sys.version_info.minor}"
-    return root / f"jax-{metadata.version('jax')}-{python}" / family
+    return root / f"jax-{_jax_release()}-{python}" / family
+
+
+@functools.cache
+def _jax_release() -> str:
+    # Read once: it costs as much as lowering a small kernel.
+    return metadata.version("jax")
 
 
 install_command = "python -m pallas_magic compilers install"
@@ -116,7 +122,7 @@ def _misfit_tpu(version: str) -> str:
     wanted = libtpu_requirement()
     if not version or _numbers(version) >= _numbers(wanted):
         return ""
-    return f"libtpu {version} is older than JAX {metadata.version('jax')} asks for ({wanted})"
+    return f"libtpu {version} is older than JAX {_jax_release()} asks for ({wanted})"
 
 
 def _misfit_gpu(package: str, version: str) -> str:
