@@ -37,10 +37,14 @@ class NotebookPage:
         return opened
 
     def wait_until_drawn(self) -> None:
-        """Wait until the notebook is the current widget and all its cells are in the page."""
+        """Wait until the notebook is the current widget and its cells and outputs are drawn."""
         self.page.wait_for_function(
             f"""() => window.jupyterapp && {PANEL}?.content?.widgets?.length
-                && {PANEL}.context.isReady && document.querySelector('.jp-Cell')"""
+                && {PANEL}.context.isReady && document.querySelector('.jp-Cell')
+                && {PANEL}.content.widgets.filter(cell => cell.node.isConnected).every(cell => {{
+                    const [drawn, known] = [cell.outputArea?.widgets, cell.model.outputs];
+                    return !cell.isPlaceholder() && (drawn?.length ?? 0) >= (known?.length ?? 0);
+                }})"""
         )
 
     def wait_for_kernel(self) -> None:

@@ -15,7 +15,9 @@ from tests.browser.server import Server, code_cell
 def opened(server: Server, open_notebook: OpenNotebook) -> NotebookPage:
     cells = [code_cell("first = 1", "first"), card_cell(), code_cell("last = 1", "last")]
     server.write_notebook("keyboard.ipynb", cells)
-    return open_notebook("keyboard.ipynb")
+    opened = open_notebook("keyboard.ipynb")
+    expect(opened.card(1)).to_be_visible()
+    return opened
 
 
 def test_next_finding_goes_round(opened: NotebookPage) -> None:
@@ -85,6 +87,7 @@ def test_space_folds_a_finding(opened: NotebookPage) -> None:
 def test_a_stale_card_inserts_nothing(server: Server, open_notebook: OpenNotebook) -> None:
     server.write_notebook("stale.ipynb", [card_cell(sample(), text=TEXT + "#")])
     opened = open_notebook("stale.ipynb")
+    expect(opened.button(0, FIX_1)).to_be_disabled()
     opened.activate(0)
     opened.command("pallas-magic:insert-fix")
     assert opened.cell_text(0) == TEXT + "#"

@@ -46,6 +46,7 @@ def _checked(server: Server, open_notebook: OpenNotebook) -> NotebookPage:
     opened = open_notebook("update.ipynb")
     opened.run(0)
     opened.run(1)
+    expect(opened.card(1)).to_be_visible()
     return opened
 
 
@@ -121,7 +122,8 @@ def test_a_console_shows_the_card_without_buttons(
     opened.page.evaluate(
         """async code => {
             const {commands} = window.jupyterapp;
-            const panel = await commands.execute('console:create', {kernelPreference: {name: 'python3'}});
+            const kernelPreference = {name: 'python3'};
+            const panel = await commands.execute('console:create', {kernelPreference});
             await panel.sessionContext.ready;
             await panel.console.inject(code);
         }""",
