@@ -101,5 +101,8 @@ def _briefly(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _zero(kind: Any) -> Any:
     is_float = isinstance(kind, ir.FloatType)
+    if not is_float and not isinstance(kind, (ir.IntegerType, ir.IndexType)):
+        # MLIR does not survive an integer attribute of another type.
+        raise TypeError(f"no zero of type {kind}")
     value = ir.FloatAttr.get(kind, 0.0) if is_float else ir.IntegerAttr.get(kind, 0)
     return _constant(kind, value)

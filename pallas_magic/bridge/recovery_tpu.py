@@ -63,4 +63,7 @@ def _constant(kind: Any, value: Any) -> Any:
 def _zero(kind: Any) -> Any:
     if isinstance(kind, ir.FloatType):
         return ir.FloatAttr.get(kind, 0.0)
+    if not isinstance(kind, (ir.IntegerType, ir.IndexType)):
+        # MLIR does not survive an integer attribute of another type.
+        raise TypeError(f"no zero of type {kind}")
     return ir.IntegerAttr.get(kind, 0)
