@@ -1,7 +1,7 @@
 /** Code in a card: running text with code in it, windows of source, diffs. */
 import { Child, element } from './dom.js';
 import type { CardDiagnostic, CodeLine, DiffLine, Inline } from './payload.js';
-import { cut } from './segments.js';
+import { cut, dedented, sharedIndent } from './segments.js';
 
 export function inline(parts: Inline): Node[] {
   return parts.map(([kind, text]) =>
@@ -23,11 +23,16 @@ export function windows(diagnostic: CardDiagnostic, id: string): HTMLElement {
   return element('div', { class: 'pm-windows' }, ...blocks);
 }
 
+/** A change without the indentation that all its lines share, which would only push it aside. */
 export function diff(lines: readonly DiffLine[]): HTMLElement {
+  const own = lines.filter(line => line.number !== null);
+  const indent = sharedIndent(own.map(line => line.segments));
   const rows = lines.map(({ kind, number, segments, changed }) => {
     const tag = kind === 'del' ? 'del' : kind === 'add' ? 'ins' : 'span';
     const sign = kind === 'del' ? '-' : kind === 'add' ? '+' : ' ';
-    const code = cut(segments, changed ?? []).map(({ token, text, inside }) =>
+    const count = number === null ? 0 : indent;
+    const ranges = (changed ?? []).map(([start, end]) => [start - count, end - count] as const);
+    const code = cut(dedented(segments, count), ranges).map(({ token, text, inside }) =>
       inside ? element('span', { class: 'pm-changed' }, segment(token, text)) : segment(token, text)
     );
     const gutter = lineNumber(number === null ? '' : `${number}`);

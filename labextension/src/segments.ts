@@ -28,3 +28,22 @@ export function cut(tokens: readonly Token[], ranges: readonly (readonly [number
     return run === null ? pieces : [...pieces, { token, ...run }];
   });
 }
+
+/** How many spaces all of these lines begin with; blank ones have no say. */
+export function sharedIndent(lines: readonly (readonly Token[])[]): number {
+  const indents = lines
+    .map(tokens => tokens.map(([, text]) => text).join(''))
+    .filter(text => text.trim() !== '')
+    .map(text => text.length - text.trimStart().length);
+  return indents.length ? Math.min(...indents) : 0;
+}
+
+/** The tokens without their first `count` columns, all of them spaces. */
+export function dedented(tokens: readonly Token[], count: number): Token[] {
+  let left = count;
+  return tokens.map(([token, text]) => {
+    const gone = Math.min(left, text.length);
+    left -= gone;
+    return [token, text.slice(gone)];
+  });
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cut } from '../lib/segments.js';
+import { cut, dedented, sharedIndent } from '../lib/segments.js';
 
 const told = pieces => pieces.map(({ token, text, inside }) => `${token}:${inside ? `[${text}]` : text}`);
 
@@ -19,4 +19,20 @@ test('columns count an emoji once', () => {
 
 test('without ranges, tokens stay whole', () => {
   assert.deepEqual(told(cut([['k', 'for'], ['', '']], [])), ['k:for']);
+});
+
+test('the shared indentation is that of the least indented line, blank ones apart', () => {
+  const lines = [[['', '        '], ['k', 'for'], ['', ' i']], [['', '    x']], [['', '']], [['', '  ']]];
+  assert.equal(sharedIndent(lines), 4);
+  assert.equal(sharedIndent([[['', '']]]), 0);
+  assert.equal(sharedIndent([]), 0);
+});
+
+test('an indentation is taken off, over as many tokens as it spans', () => {
+  assert.deepEqual(dedented([['', '  '], ['', '    '], ['k', 'for']], 4), [
+    ['', ''],
+    ['', '  '],
+    ['k', 'for']
+  ]);
+  assert.deepEqual(dedented([['', ' ']], 4), [['', '']]);
 });
