@@ -22,6 +22,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from pallas_magic.bridge.capture import Call
+from pallas_magic.bridge.frames import exception_frames
 from pallas_magic.bridge.limits import TimeLimitReached, time_limit
 from pallas_magic.bridge.lowering import is_mesh_conflict, lower_or_raise
 from pallas_magic.bridge.patches import replaced_item
@@ -128,7 +129,7 @@ class _Journal:
     def note(self, error: Exception, context: Any, operands: tuple[Any, ...]) -> None:
         equations = _equations(self.backend.walker)
         primitive = equations[-1].primitive if equations else None
-        if _holds(self._poisoned, operands):
+        if _holds(self._poisoned, operands) or _refuses_a_value(error):
             return
         follows = _holds(self._stand_ins, operands)
         if follows and self.backend.is_follower(context, primitive):
@@ -197,6 +198,12 @@ class MissingRule(NotImplementedError):
         super().__init__(primitive)
         self.primitive = primitive
         self.raised_in = raised_in
+
+
+def _refuses_a_value(error: Exception) -> bool:
+    """Whether a walker refused the value of an equation, which then was ours."""
+    frames = list(exception_frames(error))
+    return bool(frames) and frames[-1].f_code.co_name == "write_env"
 
 
 def _function(frame: FrameType) -> str:

@@ -119,6 +119,17 @@ def test_a_kernel_without_errors_has_none(semantics: str) -> None:
     assert check("o0[...] = jnp.exp(x[...]) + x[...]", semantics=semantics) == []
 
 
+@pytest.mark.parametrize("semantics", SEMANTICS)
+def test_a_value_for_which_nothing_can_stand_in_ends_no_process(semantics: str) -> None:
+    found = check("o0[...] = jnp.real(x[...].astype(jnp.complex64))", semantics=semantics)
+    assert found[0][0] == "x[...].astype(jnp.complex64)"
+
+
+def test_a_refused_stand_in_is_no_error_of_the_kernel() -> None:
+    found = check("o0[...] = jnp.real(x[...].astype(jnp.complex64))")
+    assert len(found) == 1
+
+
 def test_where_layout_inference_fails_the_operation_is_found() -> None:
     found = check(
         """\
