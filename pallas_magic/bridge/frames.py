@@ -11,7 +11,8 @@ from jax._src import source_info_util
 
 from pallas_magic.source.document import Place
 
-_OWN_PACKAGE = __name__.split(".", maxsplit=1)[0] + "."
+# JAX's own too: what it makes of text (a dataclass's `__init__`) has no file of its own.
+_OWN_PACKAGES = (__name__.split(".", maxsplit=1)[0] + ".", "jax.")
 _OWN_FOLDER = f"{Path(__file__).parent.parent}/"
 
 
@@ -35,7 +36,7 @@ def definition_of(code: types.CodeType) -> Place:
 
 def is_user_frame(frame: types.FrameType) -> bool:
     """Whether ``frame`` runs neither JAX's, the standard library's nor our own code."""
-    own = frame.f_globals.get("__name__", "").startswith(_OWN_PACKAGE)
+    own = str(frame.f_globals.get("__name__", "")).startswith(_OWN_PACKAGES)
     return not own and source_info_util.is_user_filename(frame.f_code.co_filename)
 
 
