@@ -185,6 +185,34 @@ class MemoryUse:
 
 
 @dataclasses.dataclass(frozen=True)
+class Value:
+    """The type of an array inside a kernel."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """What the failing equation works on.
+
+    ``inputs`` and ``outputs`` are its values, refs left out; ``parameters`` are
+    those of JAX's parameters that are numbers, texts or tuples of numbers.
+    ``within`` is the function of JAX that the user called, where the equation is
+    only a part of what it does; "" where it is all of it.
+    """
+
+    inputs: tuple[Value, ...] = ()
+    outputs: tuple[Value, ...] = ()
+    parameters: tuple[tuple[str, object], ...] = ()
+    within: str = ""
+
+    def parameter(self, name: str) -> object:
+        """The parameter ``name``, ``None`` where there is none so plain."""
+        return dict(self.parameters).get(name)
+
+
+@dataclasses.dataclass(frozen=True)
 class Failure:
     """One independent failure of one kernel on one target.
 
@@ -217,6 +245,7 @@ class Failure:
     memory: MemoryUse | None = None
     also: tuple[Failure, ...] = ()
     captured: tuple[Captured, ...] = ()
+    operation: Operation = Operation()
 
 
 @dataclasses.dataclass(frozen=True)

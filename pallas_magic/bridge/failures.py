@@ -18,6 +18,7 @@ from pallas_magic.bridge.lowering import Lowered, lower
 from pallas_magic.bridge.memory import memory_use
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.operands import kernel_refs, scoped_site, scratch_site
+from pallas_magic.bridge.operations import operation_of
 from pallas_magic.bridge.recovery import Backend, MissingRule, Raised, Recovered, recover
 from pallas_magic.bridge.specs import static_grid
 from pallas_magic.bridge.warps import warp_region
@@ -146,6 +147,7 @@ def make_failure(
         warp=warp_region(path, kernel),
         semantics=_semantics(raised.context),
         memory=memory_use(str(raised.error), call, kernel, target),
+        operation=operation_of(path),
     )
 
 

@@ -18,7 +18,8 @@ from pallas_magic.bridge.kernels import Kernel, equation_places
 _FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
 _ESCAPE = re.compile(rb"\\([0-9A-F]{2}|\\)")
 _OPERATION_NAMES = ("op", "culprit_op")
-_WALKER_OF_RESOURCES = "_estimate_resources"
+# What walks a kernel's own equations and holds the one it is at as `eqn`.
+_WALKERS = ("_estimate_resources", "lower_jaxpr_to_triton_ir")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Location:
 def failing_path(error: BaseException, kernel: Kernel) -> tuple[Any, ...]:
     """The equations down to the one whose operation made ``error``, empty if it has none."""
     for step in reversed(list(exception_steps(error))):
-        if step.tb_frame.f_code.co_name == _WALKER_OF_RESOURCES:
+        if step.tb_frame.f_code.co_name in _WALKERS:
             return kernel.path_of.get(id(step.tb_frame.f_locals.get("eqn")), ())
     return path_at(error_locations(error), kernel)
 

@@ -1,0 +1,1 @@
+"""What the rules of missing operations share: what was called, and code that does the same."""
