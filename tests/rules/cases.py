@@ -6,7 +6,8 @@ of its own stands alone. A line of carets marks the code above it: ``^^^`` for t
 diagnostic and its further places, ``---`` for a cause, each followed by its text.
 What the check must say follows in a ``text`` block, and each fix in a ``diff``
 block that begins with its number, applicability and title. A cell that is
-followed by neither must be clean.
+followed by neither must be clean. A line `- jax: 0.12` says from which release
+on the cell is told as it stands.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ def cases_of(path: Path) -> Iterator[Case]:
     common = "".join(body for kind, body in _BLOCK.findall(preamble) if kind == "python")
     for section in sections:
         title, _, body = section.partition("\n")
+        if not _is_told_here(body):
+            continue
         blocks = [(kind, text) for kind, text in _BLOCK.findall(body)]
         marked = next(text for kind, text in blocks if kind == "python")
         if not marked.startswith(("import ", "from ")):
@@ -66,6 +69,11 @@ def cases_of(path: Path) -> Iterator[Case]:
             "".join(text for kind, text in blocks if kind == "text"),
             tuple(_told_here(text, marked) for kind, text in blocks if kind == "diff"),
         )
+
+
+def _is_told_here(section: str) -> bool:
+    oldest = re.search(r"^- jax: ([\d.]+)$", section, re.MULTILINE)
+    return oldest is None or tuple(map(int, oldest[1].split("."))) <= jax.__version_info__
 
 
 def _told_here(fix: str, code: str) -> str:
