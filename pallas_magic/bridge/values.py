@@ -43,7 +43,8 @@ def _with_fallback(original: Callable[..., Any], on_interpret: Callable[[], None
         at_home = tuple(context.module_context.platforms) == (_platform_name(here),)
         ours = is_ours(params.get("interpret"))
         if ours and not at_home:
-            params = {**params, "interpret": False}
+            context.set_tokens_out(context.tokens_in)
+            return original(context, *operands, **{**params, "interpret": False})
         if not at_home or (params.get("interpret") and not ours):
             return original(context, *operands, **params)
         if here != "cpu":
