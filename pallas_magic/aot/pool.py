@@ -47,6 +47,7 @@ class Pool:
 
     def __init__(self) -> None:
         self._workers: dict[str, Worker] = {}
+        self._compilers: dict[str, Compiler] = {}
         self._unusable: dict[Compiler, tuple[float, str]] = {}
         self._running = threading.Lock()
         self._starting = threading.Lock()
@@ -94,7 +95,10 @@ class Pool:
         key = target.name if target.family == "gpu" else target.family
         with self._starting:
             worker = self._workers.get(key)
+            if worker is not None and self._compilers[key] != compiler:
+                worker.stop()
             if worker is None or not worker.alive:
+                self._compilers[key] = compiler
                 environment = worker_environment(compiler, os.environ)
                 search = [str(compiler.folder)] if compiler.folder is not None else []
                 threads = 1 if target.family == "gpu" else os.cpu_count() or 1

@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 
+from pallas_magic.aot.compilers import Compiler, find_compiler
 from pallas_magic.aot.outcome import Job, Outcome
 from pallas_magic.aot.pool import Progress, pool
 
@@ -14,7 +15,9 @@ LIMIT_VARIABLE = "PALLAS_MAGIC_COMPILE_SECONDS"
 _LIMIT_SECONDS = 60.0
 _REMEMBERED = 256
 
-_outcomes: collections.OrderedDict[tuple[str, str], Outcome] = collections.OrderedDict()
+Key = tuple[str, str, Compiler | None]
+
+_outcomes: collections.OrderedDict[Key, Outcome] = collections.OrderedDict()
 
 
 def compile_limit() -> float:
@@ -27,7 +30,7 @@ def compile_limit() -> float:
 
 def compile_jobs(jobs: Sequence[Job], progress: Progress | None = None) -> list[Outcome]:
     """What became of each job; what was compiled before is not compiled again."""
-    keys = [(job.target.name, hashlib.sha256(job.module).hexdigest()) for job in jobs]
+    keys = [_key(job) for job in jobs]
     new = {key: job for key, job in zip(keys, jobs, strict=True) if key not in _outcomes}
     found = dict(zip(new, pool().run(list(new.values()), progress), strict=True)) if new else {}
     results = [found[key] if key in found else _outcomes[key] for key in keys]
@@ -38,3 +41,8 @@ def compile_jobs(jobs: Sequence[Job], progress: Progress | None = None) -> list[
     while len(_outcomes) > _REMEMBERED:
         _outcomes.popitem(last=False)
     return results
+
+
+def _key(job: Job) -> Key:
+    module = hashlib.sha256(job.module).hexdigest()
+    return job.target.name, module, find_compiler(job.target.family)

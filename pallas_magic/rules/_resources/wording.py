@@ -12,6 +12,8 @@ from pallas_magic.source.specs import spec_call
 
 _UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _MARKED = 3
+# What takes less than this part of the limit is not worth a mark.
+_PART = 20
 
 
 def size_words(size: int) -> str:
@@ -54,6 +56,8 @@ def cause_labels(failure: Failure, sources: Library, primary: Span | None) -> tu
         return ()
     labels = []
     for buffer in sorted(memory.buffers, key=lambda one: one.size, reverse=True)[:_MARKED]:
+        if buffer.size * _PART < memory.limit:
+            break
         span = ref_span(failure, buffer.ref, sources) if buffer.ref is not None else None
         if span is not None and span != primary:
             labels.append(Label(span, buffer_words(buffer)))
