@@ -10,6 +10,7 @@ from typing import Any
 from pallas_magic.bridge.block_checks import blocks_unchecked, refused_blocks
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.dataflow import flows
+from pallas_magic.bridge.float_indices import float_index_paths
 from pallas_magic.bridge.frames import definition_of, exception_frames
 from pallas_magic.bridge.kernels import Kernel, equation_places, in_warp_region, read_kernel
 from pallas_magic.bridge.layouts import is_layout_error, largest_allocation, suspect_path
@@ -58,6 +59,8 @@ def _recovered(first: BaseException, call: Call, target: Target, kernel: Kernel)
             error = lower(call, target).error
             rest = _recovered(error, call, target, kernel) if error else Recovered()
         return dataclasses.replace(rest, raised=(*blocks, *rest.raised))
+    if paths := float_index_paths(first, kernel):
+        return Recovered(tuple(Raised(first, path) for path in paths))
     backend = backend_of(first)
     if backend is None or backend.is_late(first):
         return Recovered((_placed(first, kernel),))
