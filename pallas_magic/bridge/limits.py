@@ -12,31 +12,36 @@ class TimeLimitReached(BaseException):
     """Raised inside the limited block; not an ``Exception``, so that nothing swallows it."""
 
 
+AGAIN_SECONDS = 1.0
+
+
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise :class:`TimeLimitReached` in the block after ``seconds``.
 
     It arrives between two Python instructions, so that a single long call into
-    compiled code delays it.
+    compiled code delays it. Where it arrives in a callback of the interpreter's
+    own (a weak reference's, a finalizer) it is lost, and so it is raised again
+    every :data:`AGAIN_SECONDS` until the block is left.
     """
     thread = threading.get_ident()
     lock = threading.Lock()
-    open_ = True
+    left = threading.Event()
 
-    def stop() -> None:
-        with lock:
-            if open_:
-                _raise_in(thread, TimeLimitReached)
+    def watch() -> None:
+        wait = seconds
+        while not left.wait(wait):
+            with lock:
+                if not left.is_set():
+                    _raise_in(thread, TimeLimitReached)
+            wait = AGAIN_SECONDS
 
-    timer = threading.Timer(seconds, stop)
-    timer.daemon = True
-    timer.start()
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
         with lock:
-            open_ = False
-        timer.cancel()
+            left.set()
         _raise_in(thread, None)
 
 
