@@ -68,7 +68,17 @@ def index_fixes(one: Called) -> Iterator[Candidate]:
         return
     edits = all_or_none((one.syntax.replace(one.node, load.at(index)), *_unused(one, operand)))
     if edits:
-        yield Candidate(f"index `{load.ref}` instead of the value loaded from it", edits)
+        title = f"index `{load.ref}` instead of the value loaded from it"
+        why = _doubt(one, load)
+        yield Candidate(title, edits, applicability="unsafe" if why else "safe", why=why)
+
+
+def _doubt(one: Called, load: Load) -> str:
+    """What only the compiler could tell: it packs several rows of a short type into one."""
+    found = [ref.dtype for ref in one.failure.refs if ref.name == load.ref]
+    if one.failure.target.family != "tpu" or found == ["float32"] or found == ["int32"]:
+        return ""
+    return f"rows of {found[0]} are packed; at an index of run time they may not compile"
 
 
 def _operand(one: Called) -> ast.expr | None:
