@@ -76,7 +76,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pallas_magic.failure import Buffer, Candidate, Failure, MemoryUse
-from pallas_magic.report import Diagnostic
+from pallas_magic.report import Diagnostic, Span
 from pallas_magic.rules._resources.wording import (
     amount_words,
     buffer_name,
@@ -110,7 +110,7 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
     primary = sources.span(failure.place)
     if primary is None and failure.ref is not None:
         primary = ref_span(failure, failure.ref, sources)
-    primary = primary or sources.span(failure.call.build)
+    primary = primary or sources.span(failure.call.build) or _used(failure, sources)
     return Diagnostic(
         code=code,
         name=name,
@@ -129,6 +129,12 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
 
 def fixes(failure: Failure, sources: Library) -> Iterable[Candidate]:
     return ()
+
+
+def _used(failure: Failure, sources: Library) -> Span | None:
+    """The first use of the buffer, where nothing is known of how the call was built."""
+    spans = (sources.span(access.place) for access in failure.accesses)
+    return next((span for span in spans if span is not None), None)
 
 
 def _message(failure: Failure, memory: MemoryUse, largest: Buffer | None) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-
 from pallas_magic.failure import Buffer, Failure, Ref
 from pallas_magic.report import Label, Span
 from pallas_magic.source.calls import keyword
 from pallas_magic.source.document import Library
-from pallas_magic.source.specs import spec_call
+from pallas_magic.source.specs import operand_spec, spec_call, spec_keywords
 
 _UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _MARKED = 3
@@ -73,6 +71,9 @@ def ref_span(failure: Failure, ref: Ref, sources: Library) -> Span | None:
         return None
     if ref.role == "prefetch" and (given := keyword(call.node, "num_scalar_prefetch")):
         return call.syntax.span(given)
-    if ref.role in ("input", "output") and isinstance(call.node.func, ast.expr):
-        return call.syntax.span(call.node.func)
-    return None
+    alike = sum(other.role == ref.role for other in failure.refs)
+    names = spec_keywords(ref.role)
+    written = operand_spec(sources, call, names, ref.operand, alike) if names else None
+    if written is not None:
+        return written.syntax.span(written.node)
+    return call.syntax.span(call.node.func) if ref.role in ("input", "output") else None
