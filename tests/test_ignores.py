@@ -95,8 +95,11 @@ def test_a_note_says_how_many() -> None:
     )
 
 
+_shape: Any = jax.ShapeDtypeStruct
+
+
 def checked(kernel: Any) -> Report:
-    shape: Any = jax.ShapeDtypeStruct((8, 128), jnp.float32)
+    shape = _shape((8, 128), jnp.float32)
     call = pl.pallas_call(kernel, out_shape=shape, out_specs=pl.BlockSpec(memory_space=pltpu.SMEM))
     return pallas_magic.check(call, shape)
 

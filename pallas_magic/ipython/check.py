@@ -31,7 +31,13 @@ class Check:
         from pallas_magic.engine import Watch
 
         self.options = options
-        self.watch: Watch = Watch(target=options.target, library=library, run=options.run)
+        self.watch: Watch = Watch(
+            target=options.target,
+            compile=options.compile,
+            library=library,
+            run=options.run,
+            ignored=options.ignored,
+        )
         self.explained = False
         self._faults = faults
         self._open = False
@@ -61,9 +67,11 @@ class Check:
 
         ``error`` ended the user's code; it is in the report if it is Pallas's.
         """
-        if isinstance(error, Exception) and pallas_error(error) is error:
-            self.explained = self.watch.blame(error)
+        own = isinstance(error, Exception) and pallas_error(error) is error
+        blamed = error is not None and own and self.watch.blame(error)
         report = self._with_reason(self.watch.report())
+        # An error whose diagnostic is ignored is shown as it is.
+        self.explained = blamed and not report.ok
         return report if self.options.verify else unproved(report, _NOT_PROVED)
 
     def proved(self) -> Report:
@@ -76,6 +84,55 @@ class Check:
         if not reason or reason in report.notes:
             return report
         return dataclasses.replace(report, notes=(*report.notes, reason))
+
+
+def start_check(options: CheckOptions, library: Library, faults: Faults) -> Check | None:
+    """An open check, ``None`` where it could not be opened.
+
+    Raises ``UsageError`` where the compilers that were asked for are missing.
+    """
+    if options.compile is True:
+        _need_compilers(options.target)
+    with faults.kept("starting the check"):
+        _prepare()
+        check = Check(options, library, faults)
+        return check if check.working else None
+    return None
+
+
+def explained_by(error: BaseException, library: Library, options: CheckOptions) -> Watch | None:
+    """What tells the kernel that ``error`` came from, ``None`` if it came from none."""
+    from pallas_magic.engine import explain
+
+    _prepare()
+    return explain(
+        error, library, target=options.target, compile=options.compile, ignored=options.ignored
+    )
+
+
+def _prepare() -> None:
+    """What comes before the first check: the magic's name, and a word on a JAX that is too new."""
+    from pallas_magic.ipython.compilers import name_the_magic
+    from pallas_magic.releases import say_once
+
+    name_the_magic()
+    if untested := say_once():
+        print(f"pallas_magic: {untested}.", file=sys.stderr)
+
+
+def _need_compilers(target: str) -> None:
+    from IPython.core.error import UsageError
+
+    from pallas_magic.engine import CompilerMissing, require_compilers
+    from pallas_magic.ipython.compilers import name_the_magic
+
+    name_the_magic()
+    try:
+        require_compilers(target)
+    except CompilerMissing as missing:
+        raise UsageError(
+            f"pallas_check: {missing}. `PallasMagic.compile` is True. Nothing was run."
+        ) from None
 
 
 def unproved(report: Report, why: str) -> Report:

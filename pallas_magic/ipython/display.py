@@ -27,6 +27,18 @@ class Display:
         """Whether what is printed stays as it is: no front end updates an output."""
         return getattr(self._shell, "kernel", None) is None
 
+    def page(self, markdown: str) -> None:
+        """Show a page: drawn in a notebook, wrapped text in a terminal."""
+        from pallas_magic.render.page_text import page_text
+
+        if self.in_terminal:
+            print(page_text(markdown, width=_width(), color=_takes_color()))
+            return
+        from IPython.display import display
+
+        bundle = {"text/markdown": markdown, "text/plain": page_text(markdown)}
+        display(bundle, raw=True)  # type: ignore[no-untyped-call]
+
     def card(self, here: str | None) -> Card:
         """A card of the cell ``here``, not yet shown."""
         return TerminalCard(here) if self.in_terminal else NotebookCard(here, self._faults)
@@ -36,7 +48,7 @@ class Card:
     """One card under one cell. ``show`` may be called again with a later report."""
 
     def __init__(self, here: str | None) -> None:
-        self._here = here
+        self.here = here
 
     def show(self, report: Report) -> None:
         """Show ``report`` in place of what was shown before."""
@@ -51,8 +63,8 @@ class TerminalCard(Card):
             return
         from pallas_magic.render.text import render_text
 
-        width = min(shutil.get_terminal_size().columns, _WIDEST)
-        print(render_text(report, width=width, color=_takes_color(), here=self._here))
+        shown = render_text(report, _width(), _takes_color(), self.here, at_prompt=True)
+        print(shown)
 
 
 class NotebookCard(Card):
@@ -79,20 +91,20 @@ class NotebookCard(Card):
         self._shown = True
         if not report.proving:
             with self._faults.kept("building the fix bar"):
-                _show_fix_bar(report, self._here)
+                _show_fix_bar(report, self.here)
 
     def _bundle(self, report: Report) -> dict[str, Any]:
         from pallas_magic.render.text import render_text
 
-        bundle: dict[str, Any] = {"text/plain": render_text(report, here=self._here)}
+        bundle: dict[str, Any] = {"text/plain": render_text(report, here=self.here)}
         with self._faults.kept("drawing the card"):
             from pallas_magic.render.html import render_html
 
-            bundle["text/html"] = render_html(report, here=self._here)
+            bundle["text/html"] = render_html(report, here=self.here)
         with self._faults.kept("drawing the card"):
             from pallas_magic.render import MIME_TYPE, payload
 
-            bundle[MIME_TYPE] = payload(report, here=self._here)
+            bundle[MIME_TYPE] = payload(report, here=self.here)
         return bundle
 
 
@@ -115,6 +127,10 @@ def _show_fix_bar(report: Report, here: str | None) -> None:
         {MIME_TYPE: {}, "application/vnd.jupyter.widget-view+json": view, "text/plain": ""},
         raw=True,
     )
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size().columns, _WIDEST)
 
 
 def _takes_color() -> bool:

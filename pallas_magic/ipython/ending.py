@@ -89,7 +89,7 @@ def _settle(
         host.show_deferred(frame)
         if also:
             print(also.removeprefix("; ").capitalize() + ".")
-    elif report.ok and not also:
+    elif not also and (report.ok or (check.options.goes_on and error is None)):
         if stops_cell(error):
             host.end_quietly(result)
     else:

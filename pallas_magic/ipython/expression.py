@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from pallas_magic.ipython.check import Check
+from pallas_magic.ipython.check import Check, start_check
 from pallas_magic.ipython.ending import failure, says_nothing
 from pallas_magic.ipython.errors import stops_cell
 from pallas_magic.ipython.interrupts import interruptible
@@ -39,7 +39,7 @@ def check_expression(
     if host.session.checked_frame() is not None:
         return eval(code, namespace, local_ns)
     host.session.library.add(_document(host, filename, expression))
-    check = _start(host, options)
+    check = start_check(options, host.session.library, host.faults)
     if check is None:
         return eval(code, namespace, local_ns)
     error: BaseException | None = None
@@ -52,13 +52,6 @@ def check_expression(
         check.close(error)
     _conclude(host, check, error)
     return value
-
-
-def _start(host: Host, options: CheckOptions) -> Check | None:
-    with host.faults.kept("starting the check"):
-        check = Check(options, host.session.library, host.faults)
-        return check if check.working else None
-    return None
 
 
 def _conclude(host: Host, check: Check, error: BaseException | None) -> None:
@@ -75,7 +68,8 @@ def _conclude(host: Host, check: Check, error: BaseException | None) -> None:
         report = found
     if isinstance(error, Exception) and (report is None or not check.explained):
         raise error
-    if report is not None and not report.ok:
+    goes_on = check.options.goes_on and error is None
+    if report is not None and not report.ok and not goes_on:
         raise failure(report, host.display.in_terminal) from None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from pallas_magic.ipython.completion import Completion
 from pallas_magic.ipython.host import Host
 from pallas_magic.ipython.magics import PallasMagics
 from pallas_magic.ipython.transform import arm_check
@@ -17,6 +18,7 @@ class Extension:
         self._shell = shell
         self._host = Host(shell)
         self._magics = PallasMagics(self._host)
+        self._completion = Completion(self._host)
         self._replaced: dict[tuple[str, str], Any] = {}
         # The same objects go out that came in: IPython 7 compares callbacks by identity.
         self._callbacks = {"pre_run_cell": self._pre_run_cell, "post_run_cell": self._post_run_cell}
@@ -33,10 +35,18 @@ class Extension:
                 self._replaced[kind, name] = table[name]
             table[name] = function
         self._host.hook.install()
+        self._completion.install()
+        self._shell.configurables.append(self._host.settings)
 
     def unload(self) -> None:
         """Take everything out again, a check that is open included."""
+        from pallas_magic.ipython.compilers import name_the_command
+
         self._host.hook.remove()
+        self._completion.remove()
+        if self._host.settings in self._shell.configurables:
+            self._shell.configurables.remove(self._host.settings)
+        name_the_command()
         for frame in self._host.session.drop_all():
             if frame.check is not None:
                 frame.check.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from pallas_magic.ipython.options import ALL, without_fix
 from pallas_magic.report import Applicability, Report, TextEdit
@@ -33,17 +34,42 @@ def fixed_cell(report: Report, wanted: int | str, key: str) -> FixedCell:
 
     The magic's line stays, without its ``--fix``: running the new text checks it.
     """
+    fix = _found(report, wanted)
+    elsewhere = sorted({edit.span.source for edit in fix.edits} - {key})
+    if elsewhere:
+        labels = _labels(report, elsewhere)
+        raise NoFix(f"{fix.name} changes {labels}, which is not the cell that ran")
+    return _fixed(report, fix, key, "Run the cell again.")
+
+
+def fixed_anywhere(report: Report, wanted: int | str) -> FixedCell:
+    """The text of whichever one cell the wanted fix changes; raises :class:`NoFix`."""
+    fix = _found(report, wanted)
+    keys = sorted({edit.span.source for edit in fix.edits})
+    if len(keys) > 1:
+        raise NoFix(f"{fix.name} changes {_labels(report, keys)}; a prompt holds one of them")
+    source = report.sources[keys[0]]
+    if source.kind == "file":
+        raise NoFix(f"{fix.name} changes {source.label}, which is a file")
+    return _fixed(report, fix, keys[0], f"{source.label} with it is at the next prompt.")
+
+
+def _found(report: Report, wanted: int | str) -> _Wanted:
     fix = _all(report) if wanted == ALL else _one(report, int(wanted))
     if fix.applicability == "display":
         why = "was not proved" if fix.edits else "is a suggestion without an edit"
         raise NoFix(f"{fix.name} {why}")
-    elsewhere = sorted({edit.span.source for edit in fix.edits} - {key})
-    if elsewhere:
-        labels = " and ".join(report.sources[source].label for source in elsewhere)
-        raise NoFix(f"{fix.name} changes {labels}, which is not the cell that ran")
+    return fix
+
+
+def _labels(report: Report, keys: Sequence[str]) -> str:
+    return " and ".join(report.sources[key].label for key in keys)
+
+
+def _fixed(report: Report, fix: _Wanted, key: str, now: str) -> FixedCell:
     text = apply_edits(report.sources[key].text, fix.edits)
     proved = "" if fix.applicability == "safe" else " (not proved to keep the values)"
-    return FixedCell(_without_option(text), f"Inserted {fix.name}{proved}. Run the cell again.")
+    return FixedCell(_without_option(text), f"Inserted {fix.name}{proved}. {now}")
 
 
 def _one(report: Report, number: int) -> _Wanted:

@@ -11,6 +11,7 @@ from pallas_magic.ipython.tracebacks import cut_traceback, hidden_frames_shown, 
 
 if TYPE_CHECKING:
     from pallas_magic.ipython.fault import Faults
+    from pallas_magic.ipython.settings import PallasMagic
 
 
 class TracebackHook:
@@ -21,10 +22,11 @@ class TracebackHook:
     cannot be taken out: it then only passes on.
     """
 
-    def __init__(self, shell: Any, session: Session, faults: Faults) -> None:
+    def __init__(self, shell: Any, session: Session, faults: Faults, settings: PallasMagic) -> None:
         self._shell = shell
         self._session = session
         self._faults = faults
+        self._settings = settings
         self._original = shell.showtraceback
         self._was_own = "showtraceback" in vars(shell)
         self._installed = self._showtraceback
@@ -119,9 +121,9 @@ class TracebackHook:
         if error is self._explained:
             return True
         with self._faults.kept("explaining this error"):
-            from pallas_magic.engine import explain
+            from pallas_magic.ipython.check import explained_by
 
-            frame.explained = explain(error, self._session.library)
+            frame.explained = explained_by(error, self._session.library, self._settings.options())
             self._explained = error if frame.explained is not None else self._explained
             return frame.explained is not None
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,12 +12,21 @@ from pallas_magic.ipython.display import Card, Display
 from pallas_magic.ipython.fault import Faults
 from pallas_magic.ipython.hook import TracebackHook
 from pallas_magic.ipython.session import Frame, Session
+from pallas_magic.ipython.settings import settings_of
 
 if TYPE_CHECKING:
     from pallas_magic.report import Report
 
 _LAST = ("last_type", "last_value", "last_traceback", "last_exc")
 _INTERRUPTED = "not proved: interrupted"
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """The report that was shown last, and the key of the cell that it stands under."""
+
+    report: Report
+    here: str | None
 
 
 class Host:
@@ -27,25 +37,31 @@ class Host:
         self.faults = Faults()
         self.session = Session(shell)
         self.display = Display(shell, self.faults)
-        self.hook = TracebackHook(shell, self.session, self.faults)
+        self.settings = settings_of(shell)
+        self.hook = TracebackHook(shell, self.session, self.faults, self.settings)
+        self.shown: Shown | None = None
 
     def show_and_prove(self, report: Report, prove: Callable[[], Report], card: Card) -> Report:
         """Show ``report``, then what ``prove`` makes of it; never leave it at "proving"."""
         from pallas_magic.ipython.check import unproved
 
-        card.show(report)
+        self._show(card, report)
         if not report.proving:
             return report
         try:
             final = prove()
         except KeyboardInterrupt:
-            card.show(unproved(report, _INTERRUPTED))
+            self._show(card, unproved(report, _INTERRUPTED))
             raise
         except Exception as error:
             self.faults.tell("proving the fixes", error)
             final = unproved(report, f"not proved: pallas_magic failed, {type(error).__name__}")
-        card.show(final)
+        self._show(card, final)
         return final
+
+    def _show(self, card: Card, report: Report) -> None:
+        self.shown = Shown(report, card.here)
+        card.show(report)
 
     def show_deferred(self, frame: Frame) -> None:
         """Show the exception that a check held back, as IPython would have."""

@@ -1,4 +1,4 @@
-"""The magics: ``%%pallas_check``, ``%pallas_check`` and ``%pallas_failure``."""
+"""The magics, as they are typed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ class PallasMagics:
             "line": {
                 "pallas_check": self.pallas_check,
                 "pallas_check_begin": self.pallas_check_begin,
+                "pallas_compilers": self.pallas_compilers,
+                "pallas_doctor": self.pallas_doctor,
+                "pallas_explain": self.pallas_explain,
                 "pallas_failure": self.pallas_failure,
+                "pallas_fix": self.pallas_fix,
             },
             "cell": {"pallas_check": self.pallas_check},
         }
@@ -50,26 +54,71 @@ class PallasMagics:
         --no-run     stop the cell after its first Pallas call, which is checked and
                      not executed.
         --no-verify  show fixes without proving them.
+
+        `# pallas: ignore[PM101]` on a line leaves out what is found there, and
+        `%config PallasMagic` lists what can be set for all checks. More is told by
+        %pallas_explain, %pallas_fix, %pallas_compilers and %pallas_doctor.
         """
         from pallas_magic.ipython.expression import check_expression
         from pallas_magic.ipython.options import parse_options, split_options
 
         if cell is not None:
             return self._run_body(line, cell)
-        options, expression = split_options(line)
-        return check_expression(self._host, parse_options(options), expression, local_ns)
+        written, expression = split_options(line)
+        options = parse_options(written, self._host.settings.options())
+        return check_expression(self._host, options, expression, local_ns)
 
     def pallas_check_begin(self, line: str) -> None:
         """What the line of `%%pallas_check` becomes: check the cell from here on."""
-        from pallas_magic.ipython.check import Check
+        from pallas_magic.ipython.check import start_check
         from pallas_magic.ipython.options import parse_options
 
-        options = parse_options(line)
+        options = parse_options(line, self._host.settings.options())
         frame = self._host.session.frame
         if frame is None or self._host.session.checked_frame() is not None:
             return
-        with self._host.faults.kept("starting the check"):
-            frame.check = Check(options, self._host.session.library, self._host.faults)
+        frame.check = start_check(options, self._host.session.library, self._host.faults)
+
+    def pallas_explain(self, line: str) -> None:
+        """Show the page of a rule: what it means, why, and how to mend it.
+
+        %pallas_explain PM101              by its code
+        %pallas_explain smem-vector-store  by its name
+        %pallas_explain                    which rules there are
+        """
+        from pallas_magic.ipython.pages import page_of
+
+        self._host.display.page(page_of(line))
+
+    def pallas_fix(self, line: str) -> None:
+        """Put a fix of the last report into its cell, and the cell at the next prompt.
+
+        %pallas_fix N    fix N, by its number in the report
+        %pallas_fix all  all fixes that go together
+
+        For terminals. In a notebook press the button on the card, or put
+        %%pallas_check --fix N on top of the cell.
+        """
+        from pallas_magic.ipython.fix_command import fix_at_prompt
+
+        fix_at_prompt(self._host, line)
+
+    def pallas_compilers(self, line: str) -> None:
+        """List, install or remove the compilers of the compile stage.
+
+        %pallas_compilers                    which there are
+        %pallas_compilers install tpu [gpu]  install them where only pallas_magic sees them
+        %pallas_compilers remove tpu [gpu]   take them away again
+        """
+        from pallas_magic.ipython.compilers import run_compilers
+
+        run_compilers(line)
+
+    def pallas_doctor(self, line: str) -> None:
+        """Tell what is installed, which stages work here, and what the host can show."""
+        from pallas_magic.ipython.doctor import show_doctor
+
+        show_doctor(self._host)
 
     def pallas_failure(self, line: str) -> None:
         """Print the last failure of pallas_magic itself, to be copied into a bug report."""

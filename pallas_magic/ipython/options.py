@@ -21,34 +21,51 @@ _FIX = re.compile(r"\s+--fix(?:(?:\s*=\s*|\s+)\d+)?(?=\s|$)")
 
 @dataclasses.dataclass(frozen=True)
 class CheckOptions:
-    """``fix`` is the number of the fix to insert, :data:`ALL`, or ``None``."""
+    """What a magic's line and, where it says nothing, the settings ask for.
+
+    ``fix`` is the number of the fix to insert, :data:`ALL`, or ``None``;
+    ``goes_on`` lets a cell with errors end as one without.
+    """
 
     target: str = "auto"
     fix: int | str | None = None
     run: bool = True
     verify: bool = True
+    compile: str | bool = "auto"
+    ignored: tuple[str, ...] = ()
+    goes_on: bool = False
 
 
-def parse_options(line: str) -> CheckOptions:
-    """The options in ``line``; raises ``UsageError`` that says what is wrong with them."""
+NO_SETTINGS = CheckOptions()
+
+
+def parse_options(line: str, settings: CheckOptions = NO_SETTINGS) -> CheckOptions:
+    """``settings`` with the options in ``line``; raises ``UsageError`` that says what is wrong."""
     try:
         found, unknown = _parser().parse_known_args(line.split())
         if unknown:
             raise UsageError(f"no option {unknown[0]!r}")
-        if found.target != "auto":
-            parse_targets(found.target)
+        target = found.target or settings.target
+        if target != "auto":
+            parse_targets(target)
     except (UnknownTarget, UsageError) as error:
         raise UsageError(
             f"pallas_check: {error}. Options: --target T, --fix [N], --no-run, --no-verify. "
             "Nothing was run."
         ) from None
-    return CheckOptions(found.target, found.fix, not found.no_run, not found.no_verify)
+    return dataclasses.replace(
+        settings,
+        target=target,
+        fix=found.fix,
+        run=not found.no_run,
+        verify=settings.verify and not found.no_verify,
+    )
 
 
 @functools.cache
 def _parser() -> MagicArgumentParser:
     parser = MagicArgumentParser("%pallas_check")  # type: ignore[no-untyped-call]
-    parser.add_argument("--target", default="auto")
+    parser.add_argument("--target")
     parser.add_argument("--fix", nargs="?", const=ALL, type=_fix_number)
     parser.add_argument("--no-run", action="store_true")
     parser.add_argument("--no-verify", action="store_true")

@@ -91,6 +91,12 @@ class Outcome:
         found = [p for p in self.reply["payload"] if p["source"] == "set_next_input"]
         return found[0] if found else None
 
+    @property
+    def help(self) -> str:
+        """What `?` shows."""
+        (page,) = [p for p in self.reply["payload"] if p["source"] == "page"]
+        return plain(page["data"]["text/plain"])
+
 
 def plain(text: str) -> str:
     """``text`` without terminal colours."""
@@ -149,6 +155,16 @@ class Kernel:
             reply = self._client.get_shell_msg(timeout=TIMEOUT)
             if reply["parent_header"].get("msg_id") == mine:
                 return str(reply["content"]["status"])
+
+    def complete(self, code: str) -> tuple[str, list[str]]:
+        """What Tab replaces at the end of ``code``, and what it offers."""
+        mine = self._client.complete(code, len(code))
+        while True:
+            reply = self._client.get_shell_msg(timeout=TIMEOUT)
+            if reply["parent_header"].get("msg_id") == mine:
+                content = reply["content"]
+                replaced = code[content["cursor_start"] : content["cursor_end"]]
+                return replaced, list(content["matches"])
 
     def _published(
         self, mine: str, on_message: Callable[[str, Message], None] | None

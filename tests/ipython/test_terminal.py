@@ -2,66 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import re
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
-import pexpect
 import pytest
 
 from tests.ipython.cells import BAD, BAD_TRACE
-from tests.ipython.kernel import IMPORTS, ROOT
-
-TIMEOUT = 60
-PROMPT = r"In \[(\d+)\]: $"
-
-
-class Terminal:
-    """An IPython prompt; cells of several lines are handed over in a file."""
-
-    def __init__(self, folder: Path) -> None:
-        env = {
-            **os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu",
-            "IPYTHONDIR": str(folder), "TERM": "xterm-256color", "IPY_TEST_SIMPLE_PROMPT": "1",
-        }  # fmt: skip
-        env.pop("NO_COLOR", None)
-        self._child = pexpect.spawn(
-            sys.executable,
-            ["-m", "IPython", "--no-banner", "--simple-prompt", "--no-confirm-exit"],
-            env=env, encoding="utf-8", timeout=TIMEOUT, dimensions=(50, 120),
-        )  # fmt: skip
-        self._folder = folder
-        self._child.expect(PROMPT)
-
-    def run(self, code: str, prompt: str = PROMPT) -> str:
-        """Run ``code`` as one cell and give what the terminal shows until ``prompt``."""
-        path = self._folder / "cell.txt"
-        path.write_text(code)
-        return self.type(f"get_ipython().run_cell(open({str(path)!r}).read()); None", prompt)
-
-    def type(self, line: str, prompt: str = PROMPT) -> str:
-        self._child.sendline(line)
-        self._child.expect(prompt)
-        shown = str(self._child.before)
-        return shown.partition("\n")[2].replace("\r\n", "\n")
-
-    def close(self) -> None:
-        self._child.close(force=True)
+from tests.ipython.terminal import Terminal, plain, running_terminal
 
 
 @pytest.fixture(scope="module")
 def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
-    opened = Terminal(tmp_path_factory.mktemp("ipython"))
-    opened.type("%load_ext pallas_magic")
-    opened.run(IMPORTS)
-    yield opened
-    opened.close()
-
-
-def plain(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*[a-zA-Z]", "", text)
+    with running_terminal(tmp_path_factory.mktemp("ipython")) as opened:
+        yield opened
 
 
 def test_the_report_is_printed_once_after_proving(terminal: Terminal) -> None:
