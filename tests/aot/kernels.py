@@ -16,6 +16,8 @@ from pallas_magic.bridge.lowering import lower
 from pallas_magic.targets import Target, parse_targets
 
 SECONDS = 120.0
+# What keeps a compiler busy for half a minute, of `many_tiles`.
+BUSY = (256, 1024)
 
 
 def add_one(x_ref: Any, o_ref: Any) -> None:
@@ -27,7 +29,7 @@ def halves(x_ref: Any, o_ref: Any) -> None:
 
 
 def many_tiles(x_ref: Any, o_ref: Any) -> None:
-    """Keeps a compiler busy for half a minute when it is given a thousand tiles."""
+    """Much to unroll: every tile is an operation of its own."""
     x = x_ref[...]
     for _ in range(4):
         x = jnp.tanh(jnp.sin(x))

@@ -17,11 +17,10 @@ import pytest
 from pallas_magic.aot.outcome import Job
 from pallas_magic.aot.pool import Pool
 from pallas_magic.aot.process import Worker
-from tests.aot.kernels import SECONDS, add_one, halves, job, many_tiles
+from tests.aot.kernels import BUSY, SECONDS, add_one, halves, job, many_tiles
 
 pytestmark = pytest.mark.tpu_compiler
 
-BUSY = (256, 1024)
 SOON = 20.0
 
 
