@@ -13,6 +13,8 @@ from pallas_magic.targets import Target
 
 _BUILDERS = {
     ("jax._src.pallas.pallas_call", "pallas_call"),
+    ("jax._src.pallas.helpers", "kernel"),
+    ("jax._src.pallas.mosaic_gpu.core", "kernel"),
     ("jax._src.pallas.core", "GridSpec.__init__"),
     ("jax._src.pallas.mosaic.core", "PrefetchScalarGridSpec.__init__"),
 }
@@ -28,7 +30,7 @@ def build_failure(error: BaseException, target: Target) -> Failure | None:
     user = [at for at, frame in enumerate(frames[:first]) if is_user_frame(frame)]
     place = _place(error, user[-1]) if user else None
     builder = frames[first].f_locals
-    kernel = _function(builder.get("kernel"))
+    kernel = _function(builder.get("kernel") or builder.get("body"))
     code = getattr(kernel, "__code__", None)
     return Failure(
         target=target,
@@ -37,7 +39,7 @@ def build_failure(error: BaseException, target: Target) -> Failure | None:
         call=CallSite(
             build=place,
             kernel=definition_of(code) if code is not None else None,
-            kind="pallas_call",
+            kind="kernel" if names[first][1] == "kernel" else "pallas_call",
             grid=_grid(builder.get("grid")),
         ),
         raised_in=f"{names[-1][0]}.{names[-1][1]}",
