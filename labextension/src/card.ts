@@ -35,16 +35,19 @@ export function drawCard(payload: Payload, actions: Actions): DrawnCard {
   const diagnostics = card.diagnostics.map((diagnostic, index) =>
     drawDiagnostic(diagnostic, `${id}-${index}`, index, payload, actions, press)
   );
+  const quiet = isQuiet(payload);
+  const notes = card.notes.map(note => element('div', { class: 'pm-note' }, ...inline(note)));
+  const kernels = card.kernels.map(line => element('div', { class: 'pm-kernel' }, ...inline(line)));
+  const found = diagnostics.map(drawn => drawn.node);
   const node = element(
     'section',
     { class: 'pm-card', 'aria-label': `Pallas check: ${card.title}` },
-    isQuiet(payload) ? null : header(payload, status, all),
+    quiet ? null : header(payload, status, all),
     refusal,
-    ...card.notes.map(note => element('div', { class: 'pm-note' }, ...inline(note))),
-    ...diagnostics.map(drawn => drawn.node),
-    ...card.kernels.map(line => element('div', { class: 'pm-kernel' }, ...inline(line)))
+    // What went well is the news of a quiet card; elsewhere the notes are of what is shown below.
+    ...(quiet ? [...kernels, ...notes] : [...notes, ...found, ...kernels])
   );
-  node.classList.toggle('pm-quiet', isQuiet(payload));
+  node.classList.toggle('pm-quiet', quiet);
   const rows = diagnostics.flatMap(drawn => drawn.fixes);
   return { node, show };
 

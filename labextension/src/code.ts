@@ -1,7 +1,7 @@
 /** Code in a card: running text with code in it, windows of source, diffs. */
 import { Child, element } from './dom.js';
 import type { CardDiagnostic, CodeLine, DiffLine, Inline } from './payload.js';
-import { cut, dedented, sharedIndent } from './segments.js';
+import { cut, dedented, runs, sharedIndent } from './segments.js';
 
 export function inline(parts: Inline): Node[] {
   return parts.map(([kind, text]) =>
@@ -55,9 +55,11 @@ function codeRow(line: CodeLine, diagnostic: CardDiagnostic, id: string): HTMLEl
   if (line.kind === 'label') {
     return labelRow(line, diagnostic, id);
   }
-  const code = line.segments.map(([token, text, mark]) =>
-    mark === null ? segment(token, text) : marked(token, text, mark, diagnostic, id)
-  );
+  const code = runs(line.segments, ([, , mark]) => mark).flatMap(run => {
+    const pieces = run.map(([token, text]) => segment(token, text));
+    const mark = run[0]?.[2] ?? null;
+    return mark === null ? pieces : [marked(pieces, mark, diagnostic, id)];
+  });
   const number = lineNumber(line.number === null ? '' : `${line.number}`);
   return element('div', { class: 'pm-row' }, number, element('span', {}, ...code));
 }
@@ -74,16 +76,16 @@ function labelRow(line: CodeLine, diagnostic: CardDiagnostic, id: string): HTMLE
   return element('div', { class: 'pm-row' }, lineNumber(''), element('span', {}, indent, says));
 }
 
+/** One mark over all its tokens: it is read out, and counted, once. */
 function marked(
-  token: string,
-  text: string,
+  pieces: readonly Child[],
   index: number,
   diagnostic: CardDiagnostic,
   id: string
 ): HTMLElement {
   const role = diagnostic.marks[index]?.role ?? 'primary';
   const attributes = { class: `pm-mark pm-${role}`, 'aria-describedby': `${id}-${index}` };
-  return element('mark', attributes, segment(token, text));
+  return element('mark', attributes, ...pieces);
 }
 
 /** A piece of code in the colour of its Pygments token. */

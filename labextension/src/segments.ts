@@ -47,3 +47,17 @@ export function dedented(tokens: readonly Token[], count: number): Token[] {
     return [token, text.slice(gone)];
   });
 }
+
+/** The items in runs of neighbours that have the same key. */
+export function runs<Item, Key>(items: readonly Item[], key: (item: Item) => Key): Item[][] {
+  const found: Item[][] = [];
+  items.forEach((item, index) => {
+    const before = items[index - 1];
+    if (before !== undefined && key(before) === key(item)) {
+      found[found.length - 1]?.push(item);
+    } else {
+      found.push([item]);
+    }
+  });
+  return found;
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cut, dedented, sharedIndent } from '../lib/segments.js';
+import { cut, dedented, runs, sharedIndent } from '../lib/segments.js';
 
 const told = pieces => pieces.map(({ token, text, inside }) => `${token}:${inside ? `[${text}]` : text}`);
 
@@ -35,4 +35,10 @@ test('an indentation is taken off, over as many tokens as it spans', () => {
     ['k', 'for']
   ]);
   assert.deepEqual(dedented([['', ' ']], 4), [['', '']]);
+});
+
+test('neighbours with the same key run together, others do not', () => {
+  const items = ['a1', 'a2', 'b1', 'a3'];
+  assert.deepEqual(runs(items, item => item[0]), [['a1', 'a2'], ['b1'], ['a3']]);
+  assert.deepEqual(runs([], item => item), []);
 });
