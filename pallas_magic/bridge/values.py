@@ -51,10 +51,13 @@ def _with_fallback(original: Callable[..., Any], on_interpret: Callable[[], None
             try:
                 return original(context, *operands, **params)
             except Exception:
-                on_interpret()
-                return _interpreted(original, context, operands, params)
+                return interpreted(context, operands, params)
+        return interpreted(context, operands, params)
+
+    def interpreted(context: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        values = _interpreted(original, context, operands, params)
         on_interpret()
-        return _interpreted(original, context, operands, params)
+        return values
 
     return rule
 
