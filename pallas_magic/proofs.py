@@ -77,12 +77,13 @@ def proved_report(
     objects_of: ObjectsOf,
     library: Library,
     compiling: bool,
+    checked: Sequence[tuple[Call, Target]] = (),
 ) -> Report:
     """The report with each fix proved or dropped, numbered anew, and all of them as one.
 
-    With ``compiling``, what lowers with a fix is compiled where a compiler is there.
+    None of the ``checked`` calls, those without a finding too, may get worse by a fix. With ``compiling``, what lowers with a fix is compiled where a compiler is there.
     """
-    provers = _Provers(objects_of, library, compiling)
+    provers = _Provers(objects_of, library, compiling, checked)
     proofs = _Proofs(provers, found, time.monotonic() + TOTAL_SECONDS)
     numbers = itertools.count(1)
     diagnostics = []
@@ -134,10 +135,17 @@ class _Provers:
     is put into the objects of its own trace.
     """
 
-    def __init__(self, objects_of: ObjectsOf, library: Library, compiling: bool) -> None:
+    def __init__(
+        self,
+        objects_of: ObjectsOf,
+        library: Library,
+        compiling: bool,
+        checked: Sequence[tuple[Call, Target]],
+    ) -> None:
         self._objects_of = objects_of
         self._library = library
         self._compile_stage = compiles if compiling else None
+        self._checked = checked
         self._made: dict[tuple[int, bool], Prover] = {}
 
     def prove_together(self, claims: Sequence[Claim]) -> Verdict:
@@ -146,10 +154,11 @@ class _Provers:
         groups: dict[int, list[Claim]] = {}
         for claim in claims:
             groups.setdefault(id(self._objects_of(claim.call)), []).append(claim)
-        verdicts = [
-            self._prover(self._objects_of(group[0].call), through).prove_together(group)
-            for group in groups.values()
-        ]
+        verdicts = []
+        for group in groups.values():
+            objects = self._objects_of(group[0].call)
+            others = [pair for pair in self._checked if self._objects_of(pair[0]) is objects]
+            verdicts.append(self._prover(objects, through).prove_together(group, others))
         return _worst(verdicts) or (verdicts[0][0], None)
 
     def _prover(self, objects: ObjectRecorder, through: bool) -> Prover:

@@ -68,6 +68,7 @@ class Watch:
         self._adopted: list[Watch] = []
         self._parts: list[Checked] = []
         self._objects_by_call: dict[int, ObjectRecorder] = {}
+        self._lowered_calls: list[tuple[Call, Target]] = []
         self._warmed = False
         self._findings: tuple[Finding, ...] = ()
         self._unproved: Report | None = None
@@ -133,6 +134,7 @@ class Watch:
         self._parts = [part for watch in (self, *self._adopted) for part in watch._checked()]
         for watch in self._adopted:
             self._objects_by_call |= watch._objects_by_call
+            self._lowered_calls += watch._lowered_calls
         return self._report(self._parts)
 
     def compile(self, progress: Progress | None = None) -> Report:
@@ -179,7 +181,14 @@ class Watch:
         def objects_of(call: Call) -> ObjectRecorder:
             return self._objects_by_call.get(id(call), objects)
 
-        return proved_report(unproved, self._findings, objects_of, self.library, self._compile)
+        return proved_report(
+            unproved,
+            self._findings,
+            objects_of,
+            self.library,
+            self._compile,
+            self._lowered_calls,
+        )
 
     def _objects(self) -> ObjectRecorder | None:
         """What knows where specs were built: the recorder's, else what was reconstructed."""
@@ -218,6 +227,7 @@ class Watch:
             if why := wrong_family(call, target):
                 parts.append(Checked((skipped(call.name, target, why),), ()))
             else:
+                self._lowered_calls.append((call, target))
                 parts.append(check_call_or_say(call, target, objects, self._compile))
         return parts
 

@@ -250,3 +250,32 @@ def test_the_payload_round_trips() -> None:
     cell = Cell(BAD_KERNEL + "jax.eval_shape(sums, jnp.ones((8, 128)))")
     report = cell.report()
     assert Report.from_dict(report.to_dict()) == report
+
+
+SHARED_HELPER = """\
+def put(ref, value):
+    ref[...] = value
+
+def sums(x_ref, o_ref):
+    put(o_ref, jnp.sum(x_ref[...], axis=0))
+
+def doubles(x_ref, o_ref):
+    put(o_ref, x_ref[...] * 2.0)
+
+x = jnp.ones((8, 128))
+space = pltpu.SMEM
+flat = jax.ShapeDtypeStruct((128,), jnp.float32)
+jax.eval_shape(
+    pl.pallas_call(sums, out_shape=flat, out_specs=pl.BlockSpec(memory_space=space)), x
+)
+"""
+OTHER_CALL = "jax.eval_shape(pl.pallas_call(doubles, out_shape=x), x)\n"
+
+
+def test_a_fix_that_harms_another_kernel_is_dropped() -> None:
+    alone, beside = Cell(SHARED_HELPER), Cell(SHARED_HELPER + OTHER_CALL)
+    alone.report()
+    beside.report()
+    loop = "store the 128 values one scalar at a time"
+    assert loop in [fix.title for fix in alone.watch.prove().fixes()]
+    assert loop not in [fix.title for fix in beside.watch.prove().fixes()]
