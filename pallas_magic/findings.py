@@ -220,11 +220,11 @@ def _merged(found: list[Finding]) -> tuple[Finding, ...]:
     merged: dict[Hashable, Finding] = {}
     for finding in found:
         one = finding.diagnostic
-        original = one.original
+        original, message = one.original, _without_chip(one)
         if one.stage == "compile":
             # Compilers print an operation with the tiles of their own chip.
-            original = original.split("\n")[0]
-        key = (one.code, one.kernel, one.primary, one.labels, original)
+            original, message = original.split("\n")[0], ""
+        key = (one.code, one.kernel, one.primary, one.labels, original, message)
         earlier = merged.get(key)
         if earlier is None:
             merged[key] = finding

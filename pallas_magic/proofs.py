@@ -81,7 +81,9 @@ def proved_report(
 ) -> Report:
     """The report with each fix proved or dropped, numbered anew, and all of them as one.
 
-    None of the ``checked`` calls, those without a finding too, may get worse by a fix. With ``compiling``, what lowers with a fix is compiled where a compiler is there.
+    None of the ``checked`` calls, those without a finding too, may get worse by
+    a fix. With ``compiling``, what lowers with a fix is compiled where a
+    compiler is there.
     """
     provers = _Provers(objects_of, library, compiling, checked)
     proofs = _Proofs(provers, found, time.monotonic() + TOTAL_SECONDS)

@@ -279,3 +279,17 @@ def test_a_fix_that_harms_another_kernel_is_dropped() -> None:
     loop = "store the 128 values one scalar at a time"
     assert loop in [fix.title for fix in alone.watch.prove().fixes()]
     assert loop not in [fix.title for fix in beside.watch.prove().fixes()]
+
+
+def test_a_helper_that_fails_for_two_refs_is_told_for_each() -> None:
+    def put(ref: Any, value: Any) -> None:
+        ref[...] = value
+
+    def kernel(x_ref: Any, sums_ref: Any, tops_ref: Any) -> None:
+        put(sums_ref, jnp.sum(x_ref[...], axis=0))
+        put(tops_ref, jnp.max(x_ref[...], axis=0))
+
+    specs = [pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.SMEM)]
+    report = pallas_magic.check(call(kernel, SUMS, SUMS, out_specs=specs), TILE, verify=False)
+    assert [one.message.split(" ")[0] for one in report.diagnostics] == ["`sums_ref`", "`tops_ref`"]
+    assert marked(report) == ["ref[...]", "ref[...]"]
