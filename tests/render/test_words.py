@@ -187,8 +187,7 @@ def test_insertion_hint(report: Report, hint: str) -> None:
 
 def test_insertion_hint_at_a_prompt() -> None:
     assert words.insertion_hint(build_card(samples.histogram(), {}), at_prompt=True) == (
-        "`%pallas_fix 1` puts fix 1 into the cell, "
-        "`%pallas_fix all` puts in fixes 1 and 3 together"
+        "`%pallas_fix 1` puts fix 1 into the cell, `%pallas_fix all` puts in fixes 1 and 3 together"
     )
 
 
