@@ -19,6 +19,8 @@ from urllib.request import Request, urlopen
 ROOT = Path(__file__).parents[2]
 EXTENSION = ROOT / "labextension" / "dist"
 START_SECONDS = 90
+# It ends kernels first that are only starting, which a busy machine does slowly.
+STOP_SECONDS = 90
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -106,7 +108,7 @@ def running_server(base: Path) -> Iterator[Server]:
         yield Server(_address(process), folder)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(STOP_SECONDS)
 
 
 def _own_folders(base: Path) -> dict[str, str]:
