@@ -146,9 +146,10 @@ class _Run:
             return
         task.worker = worker
         task.timed = False
-        task.outcome, task.began = worker.submit(task.job)
         task.deadline = time.monotonic() + START_LIMIT_SECONDS
+        # Before it is handed over: an interrupt in between must find it.
         self._busy.append(task)
+        task.outcome, task.began = worker.submit(task.job)
 
     def _await(self) -> None:
         if not self._busy:
