@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -65,6 +66,8 @@ def describes_memory(function: Any) -> bool:
     """Whether calling ``function`` only builds a spec, a shape or the like."""
     if function is pl.cdiv:
         return True
+    if isinstance(function, functools.partial):
+        return describes_memory(function.func)
     kind = function if isinstance(function, type) else type(function)
     if kind.__module__.partition(".")[0] != "jax":
         return False

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import dataclasses
+import functools
 import inspect
 from collections.abc import Mapping
 from typing import Any
@@ -45,14 +46,16 @@ class Rebuilder:
 
     def spec(self, old: ast.Call, new: ast.Call, known: Any) -> Any:
         """A BlockSpec or scratch shape after the edit of the call that built it."""
+        if not hasattr(known, "inner_aval") and not self.alignment.same(old.func, new.func):
+            return evaluate(new, self.names, self.filename)
         builder = evaluate(old.func, self.names, self.filename)
         another = isinstance(builder, type) and builder is not type(known)
         if another or not describes_memory(builder):
             raise NotProvable(f"`{ast.unparse(old.func)}(...)` would have to be called again")
+        if isinstance(builder, functools.partial):
+            return evaluate(new, self.names, self.filename)
         if hasattr(known, "inner_aval"):
             return self._memory_ref(old, new, known)
-        if not self.alignment.same(old.func, new.func):
-            return evaluate(new, self.names, self.filename)
         parameters = tuple(inspect.signature(type(known)).parameters.values())
         changes = {}
         for name, (before, after) in self.changed(old, new, [p.name for p in parameters]).items():
