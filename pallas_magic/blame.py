@@ -6,11 +6,17 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from pallas_magic.findings import Checked
+from pallas_magic.report import KernelReport, StageResult
 from pallas_magic.targets import Family, Target, default_target
 
 if TYPE_CHECKING:
     from pallas_magic.bridge.capture import Call, Recorder
     from pallas_magic.bridge.objects import ObjectRecorder
+
+_OF_THIS_MACHINE = (
+    "Only interpret mode is supported on CPU backend",
+    "Unsupported TPU device kind",
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,7 +44,10 @@ def blamed_for(
     """
     from pallas_magic.bridge.trace_errors import is_users_own, trace_failure, trace_family
 
-    if running and is_users_own(error):
+    if compiling := _blamed_compiling(error, recorder):
+        return compiling
+    # JAX puts frames of the user's kernel behind its own where it knows an operation's place.
+    if running and is_users_own(error) and not type(error).__module__.startswith("jax._src."):
         return None
     target = _target_of(trace_family(error), wanted)
     untraced = trace_failure(error, target, recorder)
@@ -61,14 +70,36 @@ def _blamed_lowering(
     if recorder is not None:
         # The recorder saw the call when it was bound, and tells it better.
         return Blamed()
-    if not _is_refusal_of_the_cpu(error):
+    if not _is_about_this_machine(error):
         return Blamed(calls=(call,), objects=objects)
     failure = error_as_it_is(error, call, _target_of(call_family(call) or "tpu", wanted), objects)
     return Blamed((Checked((), ((call, failure),)),), objects=objects)
 
 
-def _is_refusal_of_the_cpu(error: BaseException) -> bool:
-    return str(error).startswith("Only interpret mode is supported on CPU backend")
+def _blamed_compiling(error: BaseException, recorder: Recorder | None) -> Blamed | None:
+    from pallas_magic.bridge.device_errors import compiler_said
+
+    said = compiler_said(error, recorder)
+    if said is None:
+        return None
+    kernel = KernelReport(
+        said.kernel,
+        said.target.name,
+        {
+            "trace": StageResult("ok"),
+            "lower": StageResult("ok"),
+            "compile": StageResult("failed"),
+        },
+    )
+    # A call that was recorded has a report of its own.
+    kernels = (kernel,) if recorder is None else ()
+    told = Checked(kernels, ((said.call, said.failure),))
+    return Blamed((told,), objects=said.objects)
+
+
+def _is_about_this_machine(error: BaseException) -> bool:
+    """Whether ``error`` says nothing of the kernel: lowered for a chip, it may be right."""
+    return str(error).startswith(_OF_THIS_MACHINE)
 
 
 def _target_of(family: Family, wanted: tuple[Target, ...] | None) -> Target:

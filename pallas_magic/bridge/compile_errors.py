@@ -95,6 +95,11 @@ def plain_text(text: str) -> str:
     return "\n\n".join(kept)
 
 
+def first_place(text: str) -> Place | None:
+    """The innermost place of the first location in ``text``."""
+    return next((place for _, place in _locations(text)), None)
+
+
 def _locations(text: str) -> Iterator[tuple[Location, Place]]:
     """The places in the first location of ``text``, innermost first."""
     start = text.find("loc(")

@@ -51,8 +51,11 @@ def reconstruct_call(error: BaseException) -> Reconstructed | None:
     then it can be diagnosed, and its fixes cannot be proved.
     """
     equation = _failing_equation(error)
-    if equation is None:
-        return None
+    return reconstruct_equation(equation, error) if equation is not None else None
+
+
+def reconstruct_equation(equation: Any, error: BaseException) -> Reconstructed:
+    """The Pallas call that ``equation`` is, ``error`` having passed the code that made it."""
     places = traceback_places(equation.source_info.traceback)
     applied = places[-1] if places else _last_user_place(error)
     avals = tuple(variable.aval for variable in equation.invars)

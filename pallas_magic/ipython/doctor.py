@@ -116,11 +116,8 @@ def _front_end(host: Host) -> str:
 
 def _extension() -> str:
     """Whether this environment has it: a server elsewhere may have it all the same."""
-    from jupyter_core.paths import jupyter_path
-
-    folders = (Path(folder) / EXTENSION for folder in jupyter_path("labextensions"))
-    found = next((folder for folder in folders if (folder / "package.json").is_file()), None)
-    if found is None:
+    folder = Path(sys.prefix) / "share" / "jupyter" / "labextensions" / EXTENSION
+    if not (folder / "package.json").is_file():
         return "not in this environment; the one that Jupyter's server runs in needs pallas-magic"
     return "in this environment"
 

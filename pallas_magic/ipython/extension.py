@@ -73,6 +73,10 @@ class Extension:
 
     def _post_run_cell(self, result: Any) -> None:
         frame = self._host.session.leave(result)
+        if frame is not None and frame.check is None and frame.explained is None:
+            error = getattr(result, "error_in_exec", None)
+            with self._host.faults.kept("explaining this error"):
+                self._host.hook.explain_unshown(frame, error)
         if self._host.session.frame is None:
             self._host.hook.forget()
         if frame is None or (frame.check is None and frame.explained is None):

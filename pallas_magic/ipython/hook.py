@@ -32,6 +32,7 @@ class TracebackHook:
         self._installed = self._showtraceback
         self._active = False
         self._explained: BaseException | None = None
+        self._seen: BaseException | None = None
 
     def install(self) -> None:
         """Begin to look at exceptions."""
@@ -51,7 +52,7 @@ class TracebackHook:
 
     def forget(self) -> None:
         """Let go of the last error, which keeps the frames it passed alive."""
-        self._explained = None
+        self._explained = self._seen = None
 
     def show_original(self, *args: Any, **options: Any) -> None:
         """Show an exception past this hook, through everyone else's."""
@@ -60,6 +61,14 @@ class TracebackHook:
             self._shell.showtraceback(*args, **options)
         finally:
             self._active = active
+
+    def explain_unshown(self, frame: Frame, error: BaseException | None) -> None:
+        """Explain what ended the cell of ``frame`` and was shown by someone else's handler."""
+        if not self._active or error is self._seen or isinstance(error, PallasCheckError):
+            return
+        found = pallas_error(error)
+        if found is not None and found is not self._explained:
+            self._explain(frame, found)
 
     def _pass_on(self, *args: Any, **options: Any) -> None:
         self._original(*args, **options)
@@ -101,6 +110,7 @@ class TracebackHook:
 
     def _plain(self, error: BaseException, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         frame = self._session.frame
+        self._seen = error
         found = pallas_error(error) if frame is not None else None
         if frame is None or found is None or not self._explain(frame, found):
             return self._pass_on(*args, **options)

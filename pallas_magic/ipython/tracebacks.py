@@ -17,6 +17,9 @@ _PALLAS = re.compile(
 )
 # Where an error of JAX's own is raised last; anything else is the user's own mistake.
 _RAISERS = re.compile(r"[\\/](jax|jaxlib|numpy|ml_dtypes|absl)[\\/]")
+# A compiler raises them after Pallas's frames are gone; what they say tells whose they are.
+_OF_COMPILERS = ("JaxRuntimeError", "XlaRuntimeError")
+_OF_A_KERNEL = re.compile(r"Mosaic|memory space [vs]mem\b|space=[vs]mem\b|smem_bytes=\d")
 _DEEPEST_CHAIN = 20
 WHOLE = "`%tb` prints the whole traceback."
 
@@ -45,8 +48,10 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 def _raised_by_pallas(error: BaseException) -> bool:
     if not isinstance(error, Exception):
         return False
-    if type(error).__name__ == "MosaicError":
+    if type(error).__module__.startswith("jax._src.pallas"):
         return True
+    if type(error).__name__ in _OF_COMPILERS:
+        return _OF_A_KERNEL.search(str(error)) is not None
     seen = False
     last = ""
     traceback = error.__traceback__
@@ -80,7 +85,9 @@ def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
     frames = []
     internal = _internal_folders()
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(internal):
+        code = traceback.tb_frame.f_code
+        # JAX makes frames of what a compiler says; one is named for the operation itself.
+        if not code.co_filename.startswith(internal) and '"' not in code.co_name:
             frames.append(traceback)
         traceback = traceback.tb_next
     kept: TracebackType | None = None
