@@ -92,7 +92,7 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
 
 
 def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
-    if edit := _check_instead(failure, sources):
+    if edit := check_instead(failure, sources):
         yield Candidate(
             "check it for a TPU or GPU with `%%pallas_check`",
             (edit,),
@@ -110,7 +110,8 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
         )
 
 
-def _check_instead(failure: Failure, sources: Library) -> TextEdit | None:
+def check_instead(failure: Failure, sources: Library) -> TextEdit | None:
+    """The edit that puts ``%%pallas_check`` on top of the cell the kernel was called in."""
     place = failure.call.applied or failure.place
     document = sources.find(place.filename) if place is not None else None
     if document is None or document.source.kind != "cell":
