@@ -7,8 +7,9 @@ meant.
 
 ## Why the hardware says no
 Which blocks of rank 1 a kernel may have, the types of the matrix unit and the
-size of on-chip memory differ from one TPU to the next. JAX asks the device, or the mesh in force, for its kind; a
-CPU's is `cpu` (JAX 0.12.0.1, `jax/_src/tpu_info.py`).
+size of on-chip memory differ from one TPU to the next. JAX asks the device, or
+the mesh in force, for its kind; a CPU's is `cpu` (JAX 0.12.0.1,
+`jax/_src/tpu_info.py`).
 
 ## Fix
 `%%pallas_check --target tpu:v5e` lowers the cell's kernels for that chip and
