@@ -25,6 +25,8 @@ _SPILLS = re.compile(
     r"Registers are spilled to local memory in function '[^']*', "
     r"(\d+) bytes spill stores, (\d+) bytes spill loads"
 )
+# What else a compiler says is about the program around the kernel, which is ours.
+_THE_KERNEL = re.compile(r"Mosaic|Triton|ptxas|RESOURCE_EXHAUSTED|memory", re.IGNORECASE)
 # A compiler that misses a part of itself, or room on the disk, says nothing of the kernel.
 _NOT_THE_KERNEL = re.compile(
     r"libdevice|find (?:a suitable version of )?ptxas|ptxas.*not found|No space left on device"
@@ -179,7 +181,7 @@ def _outcome(reply: Mapping[str, Any], printed: list[str]) -> Outcome:
     if found := _SPILLS.search("".join(printed)):
         details.setdefault("spill_stores", int(found[1]))
         details.setdefault("spill_loads", int(found[2]))
-    if status == "failed" and _NOT_THE_KERNEL.search(text):
+    if status == "failed" and (_NOT_THE_KERNEL.search(text) or not _THE_KERNEL.search(text)):
         status, text = "unavailable", text.split("\n")[0]
     return Outcome(status, reply.get("seconds", 0.0), text, details)
 

@@ -24,6 +24,7 @@ from tests.aot.kernels import BUSY, add_one, many_tiles
 from tests.bridge.cells import BAD_KERNEL, GOOD_KERNEL, Cell
 
 _shape: Any = jax.ShapeDtypeStruct
+_partition: Any = jax.sharding.PartitionSpec
 TILE = _shape((8, 128), jnp.float32)
 IMPORTS = """\
 import jax
@@ -181,6 +182,32 @@ def test_a_compiler_killed_between_two_checks_is_not_noticed() -> None:
         os.kill(worker.identifier, signal.SIGKILL)
     report = pallas_magic.check(call(add_one), TILE, target="tpu:v6e")
     assert stages(report) == {"tpu:v6e": "ok"}
+
+
+@pytest.mark.tpu_compiler
+@pytest.mark.parametrize("devices", [4, 16])
+@pytest.mark.parametrize("target", ["tpu:v4", "tpu:v5e", "tpu:v7x"])
+def test_a_kernel_that_talks_to_other_devices(target: str, devices: int) -> None:
+    def rotated(x_ref: Any, o_ref: Any, sent: Any, received: Any) -> None:
+        right = (jax.lax.axis_index("x") + 1) % jax.lax.axis_size("x")
+        copy: Any = pltpu.make_async_remote_copy(
+            src_ref=x_ref, dst_ref=o_ref, send_sem=sent, recv_sem=received, device_id=right
+        )
+        copy.start()
+        copy.wait()
+
+    anywhere = pl.BlockSpec(memory_space=pl.ANY)
+    semaphores = [pltpu.SemaphoreType.DMA] * 2
+    specs: Any = {"in_specs": [anywhere], "out_specs": anywhere, "scratch_shapes": semaphores}
+    automatic = (jax.sharding.AxisType.Auto,)
+    mesh = jax.sharding.AbstractMesh((devices,), ("x",), axis_types=automatic)
+    part: Any = _partition("x")
+    fn = jax.shard_map(
+        call(rotated, **specs), mesh=mesh, in_specs=part, out_specs=part, check_vma=False
+    )
+    report = pallas_magic.check(fn, _shape((8 * devices, 128), jnp.float32), target=target)
+    assert report.diagnostics == ()
+    assert stages(report) == {target: "ok"}
 
 
 @pytest.mark.tpu_compiler

@@ -1,4 +1,4 @@
-"""Messages over a pipe arrive whole or not at all."""
+"""Messages over a pipe arrive whole or not at all, and say what they are about."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 
 import pytest
 
+from pallas_magic.aot.process import _outcome
 from pallas_magic.aot.wire import receive, send
 
 
@@ -24,3 +25,18 @@ def test_a_message_that_breaks_off_is_the_end(kept: int) -> None:
     pipe = io.BytesIO()
     send(pipe, {"job": 1}, b"module bytes")
     assert receive(io.BytesIO(pipe.getvalue()[:kept])) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("INTERNAL: Mosaic failed to compile TPU kernel: Bad lhs type", "failed"),
+        ("RESOURCE_EXHAUSTED: Allocation (size=9) would exceed memory (size=8)", "failed"),
+        ("Custom emitter for xla.sdy.GlobalToLocalShape not found", "unavailable"),
+        ("INTERNAL: Mosaic GPU pass failed: No space left on device", "unavailable"),
+        ("INTERNAL: libdevice not found at ./libdevice.10.bc", "unavailable"),
+        ("UNAVAILABLE: Neither ptxas/nvlink nor nvjtlink is available; not found", "unavailable"),
+    ],
+)
+def test_only_what_is_said_of_the_kernel_is_its_failure(text: str, status: str) -> None:
+    assert _outcome({"status": "failed", "text": text}, []).status == status
