@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import platform
 import sys
 from collections.abc import Iterator
@@ -60,11 +59,12 @@ def _probes() -> Iterator[dict[str, Any]]:
 
     yield {MIME_TYPE: {}, "text/plain": _SEEN["extension"]}
     yield {"text/html": "<span hidden></span>", "text/plain": _SEEN["html"]}
-    if importlib.util.find_spec("ipywidgets") is not None:
+    try:
         import ipywidgets
-
-        view = {"model_id": ipywidgets.HTML("").model_id, "version_major": 2, "version_minor": 0}
-        yield {"application/vnd.jupyter.widget-view+json": view, "text/plain": _SEEN["widgets"]}
+    except ImportError:
+        return
+    view = {"model_id": ipywidgets.HTML("").model_id, "version_major": 2, "version_minor": 0}
+    yield {"application/vnd.jupyter.widget-view+json": view, "text/plain": _SEEN["widgets"]}
 
 
 def _publish(bundle: dict[str, Any]) -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pallas_magic.ipython.library import CellLibrary
 
 
+_LONGEST_ID = 1000
+
+
 @dataclasses.dataclass(frozen=True)
 class Deferred:
     """An exception that is not shown until the check knows whether it explains it."""
@@ -122,7 +125,9 @@ class Session:
     def _ran(self, info: Any) -> Ran:
         code = str(info.raw_cell)
         message = _message(self.shell)
-        cell_id = message.get("metadata", {}).get("cellId") or getattr(info, "cell_id", None)
+        named = message.get("metadata", {}).get("cellId") or getattr(info, "cell_id", None)
+        # What a front end sends is not trusted: it comes back to pages in every report.
+        cell_id = named if isinstance(named, str) and len(named) <= _LONGEST_ID else None
         executed = getattr(info, "transformed_cell", None)
         counts = self._possible_counts(info)
         sent = str(message.get("content", {}).get("code", code))

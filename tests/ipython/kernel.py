@@ -116,7 +116,7 @@ class Kernel:
         self,
         code: str,
         *,
-        cell_id: str | None = None,
+        cell_id: Any = None,
         silent: bool = False,
         on_message: Callable[[str, Message], None] | None = None,
     ) -> Outcome:
@@ -130,7 +130,7 @@ class Kernel:
             "allow_stdin": False,
             "stop_on_error": True,
         }
-        metadata = {"cellId": cell_id} if cell_id else {}
+        metadata = {"cellId": cell_id} if cell_id is not None else {}
         request = session.msg("execute_request", content, metadata=metadata)
         self._client.shell_channel.send(request)
         mine = request["header"]["msg_id"]
