@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from pallas_magic.render import words
@@ -32,6 +33,7 @@ from pallas_magic.report import Report
 
 # For hosts that drop the style sheet and keep these; they read on white and near-black alike.
 _PLAIN_COLOURS = {"error": "#d6403a", "warning": "#a36a00", "note": "#2f7fd8", "ok": "#2a8a45"}
+_BLANK_LINE = re.compile(r"\n(?=[ \t]*\n)")
 _SIGNS = {"del": "-", "add": "+", "same": " "}
 _TAGS = {"del": "del", "add": "ins"}
 _TINTS = {"del": "rgba(220, 60, 60, 0.18)", "add": "rgba(40, 160, 80, 0.2)"}
@@ -54,7 +56,7 @@ def render_html(
 def card_html(card: Card) -> str:
     """``card`` as one ``section``."""
     calm = "" if card.diagnostics else " calm"
-    return "\n".join(
+    body = "\n".join(
         [
             f'<section class="{ROOT}{calm}" aria-label="{_escape(f"Pallas check: {card.title}")}">',
             *_head(card),
@@ -67,6 +69,8 @@ def card_html(card: Card) -> str:
             "</section>",
         ]
     )
+    # Markdown, as notebooks are exported to, reads what follows a blank line as its own.
+    return _BLANK_LINE.sub("&#10;", body)
 
 
 def _head(card: Card) -> Iterator[str]:

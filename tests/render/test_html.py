@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shutil
 from html.parser import HTMLParser
@@ -171,3 +172,13 @@ def test_nothing_runs_in_a_browser() -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
         browser.close()
     assert said == []
+
+
+@pytest.mark.parametrize("name", ["PM101", "PM999"])
+def test_no_line_is_blank_for_markdown_ends_html_there(name: str) -> None:
+    report = samples.histogram()
+    original = "first\n\n\n    [a link](javascript:x)\n \nlast"
+    found = [dataclasses.replace(one, code=name, original=original) for one in report.diagnostics]
+    html = render_html(dataclasses.replace(report, diagnostics=tuple(found)), styled=False)
+    assert all(line.strip() for line in html.split("\n"))
+    assert "first&#10;&#10;\n    [a link](javascript:x)&#10; \nlast" in html
