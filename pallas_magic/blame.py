@@ -47,7 +47,7 @@ def blamed_for(
     if compiling := _blamed_compiling(error, recorder):
         return compiling
     # JAX puts frames of the user's kernel behind its own where it knows an operation's place.
-    if running and is_users_own(error) and not type(error).__module__.startswith("jax._src."):
+    if running and is_users_own(error) and not type(error).__module__.startswith("jax."):
         return None
     target = _target_of(trace_family(error), wanted)
     untraced = trace_failure(error, target, recorder)

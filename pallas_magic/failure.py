@@ -216,8 +216,8 @@ class Operation:
 class Failure:
     """One independent failure of one kernel on one target.
 
-    ``raised_in`` is the function of JAX that raised (a qualified module name
-    and the function's), ``error_type`` and ``text`` what it raised. ``place``
+    ``raised_in`` is the function of JAX that raised (its module's name
+    without what is private, and its own), ``error_type`` and ``text`` what it raised. ``place``
     is the user's expression of the failing equation, ``stack`` the calls that
     lead to it. ``ref`` is the ref the equation works on and ``accesses`` all
     accesses of that ref in the kernel. ``refs`` are all refs of the kernel.

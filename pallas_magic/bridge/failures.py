@@ -11,7 +11,7 @@ from pallas_magic.bridge.block_checks import blocks_unchecked, refused_blocks
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.dataflow import flows
 from pallas_magic.bridge.float_indices import float_index_paths
-from pallas_magic.bridge.frames import definition_of, exception_frames
+from pallas_magic.bridge.frames import definition_of, exception_frames, public_name
 from pallas_magic.bridge.kernels import Kernel, equation_places, in_warp_region, read_kernel
 from pallas_magic.bridge.layouts import is_layout_error, largest_allocation, suspect_path
 from pallas_magic.bridge.locations import failing_path
@@ -226,7 +226,7 @@ def _raised_in(error: BaseException) -> str:
     if not frames:
         return ""
     innermost = frames[-1]
-    return f"{innermost.f_globals.get('__name__', '')}.{innermost.f_code.co_name}"
+    return public_name(innermost.f_globals["__name__"], innermost.f_code.co_name)
 
 
 def _error_type(error: BaseException) -> str:

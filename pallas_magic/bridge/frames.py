@@ -66,6 +66,14 @@ def traceback_places(traceback: Any) -> tuple[Place, ...]:
     return tuple(reversed(places))
 
 
+def public_name(module: str, function: str) -> str:
+    """The dotted name of a function that raised, without what JAX calls private.
+
+    Rules tell errors apart by it; where JAX keeps the module is not theirs to know.
+    """
+    return f"{module.replace('jax._src.', 'jax.', 1)}.{function}"
+
+
 def exception_frames(error: BaseException) -> Iterator[types.FrameType]:
     """The frames an exception passed through, outermost first, causes not included."""
     for step in exception_steps(error):

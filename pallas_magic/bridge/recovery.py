@@ -22,7 +22,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from pallas_magic.bridge.capture import Call
-from pallas_magic.bridge.frames import exception_frames
+from pallas_magic.bridge.frames import exception_frames, public_name
 from pallas_magic.bridge.limits import TimeLimitReached, time_limit
 from pallas_magic.bridge.lowering import is_mesh_conflict, lower_or_raise
 from pallas_magic.bridge.patches import replaced_item
@@ -207,7 +207,7 @@ def _refuses_a_value(error: Exception) -> bool:
 
 
 def _function(frame: FrameType) -> str:
-    return f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"
+    return public_name(frame.f_globals.get("__name__", ""), frame.f_code.co_name)
 
 
 def _equations(walker: str) -> tuple[Any, ...]:

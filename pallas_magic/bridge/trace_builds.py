@@ -6,7 +6,13 @@ import functools
 import inspect
 from typing import Any
 
-from pallas_magic.bridge.frames import definition_of, exception_frames, is_user_frame, place_of
+from pallas_magic.bridge.frames import (
+    definition_of,
+    exception_frames,
+    is_user_frame,
+    place_of,
+    public_name,
+)
 from pallas_magic.bridge.specs import static_grid
 from pallas_magic.failure import CallSite, Failure
 from pallas_magic.targets import Target
@@ -42,7 +48,7 @@ def build_failure(error: BaseException, target: Target) -> Failure | None:
             kind="kernel" if names[first][1] == "kernel" else "pallas_call",
             grid=_grid(builder.get("grid")),
         ),
-        raised_in=f"{names[-1][0]}.{names[-1][1]}",
+        raised_in=public_name(*names[-1]),
         error_type=type(error).__name__,
         text=str(error),
         place=place,

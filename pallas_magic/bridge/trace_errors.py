@@ -11,7 +11,13 @@ from typing import Any
 from pallas_magic.bridge.capture import Call, Recorder
 from pallas_magic.bridge.captured import trace_failure_place
 from pallas_magic.bridge.captured_values import captured_arrays
-from pallas_magic.bridge.frames import definition_of, exception_steps, is_user_frame, place_of
+from pallas_magic.bridge.frames import (
+    definition_of,
+    exception_steps,
+    is_user_frame,
+    place_of,
+    public_name,
+)
 from pallas_magic.bridge.specs import static_grid
 from pallas_magic.bridge.trace_builds import build_failure
 from pallas_magic.bridge.trace_specs import failing_ref, traced_refs
@@ -63,7 +69,7 @@ def trace_failure(
         stage="trace",
         kernel=str(inner.f_locals.get("name") or getattr(function, "__name__", "kernel")),
         call=_site(applied, function, inner),
-        raised_in=f"{last.f_globals.get('__name__', '')}.{last.f_code.co_name}",
+        raised_in=public_name(last.f_globals.get("__name__", ""), last.f_code.co_name),
         error_type=type(error).__name__,
         text=str(error),
         place=places[-1] if places else applied,

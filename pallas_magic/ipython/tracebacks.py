@@ -48,7 +48,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 def _raised_by_pallas(error: BaseException) -> bool:
     if not isinstance(error, Exception):
         return False
-    if type(error).__module__.startswith("jax._src.pallas"):
+    module = type(error).__module__.split(".")
+    if module[0] == "jax" and "pallas" in module:
         return True
     if type(error).__name__ in _OF_COMPILERS:
         return _OF_A_KERNEL.search(str(error)) is not None

@@ -79,7 +79,7 @@ from pallas_magic.source.document import Library
 code = "PM202"
 name = "block-rank"
 
-_RAISED_IN = "jax._src.pallas.core.to_block_mapping"
+_RAISED_IN = "jax.pallas.core.to_block_mapping"
 _TEXT = "must have the same number of dimensions as the array shape"
 _MORE = "the kernel sees an axis more than its block was written with"
 _FEWER = "the kernel sees fewer axes than its block was written with"

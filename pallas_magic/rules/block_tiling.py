@@ -96,7 +96,7 @@ from pallas_magic.source.document import Library
 code = "PM201"
 name = "block-tiling"
 
-_RAISED_IN = "jax._src.pallas.mosaic.lowering._check_block_mappings"
+_RAISED_IN = "jax.pallas.mosaic.lowering._check_block_mappings"
 _TEXTS = ("requires that the last two dimensions of your block", "requires that rank 1 block")
 
 

@@ -81,7 +81,7 @@ from pallas_magic.source.resolve import Expression, resolve
 code = "PM211"
 name = "captured-constants"
 
-_RAISED_IN = "jax._src.pallas.pallas_call._trace_kernel_to_jaxpr"
+_RAISED_IN = "jax.pallas.pallas_call._trace_kernel_to_jaxpr"
 _TEXT = "captures constants"
 _NOTE = "a kernel is compiled by itself and sees only the memory that the call hands it"
 

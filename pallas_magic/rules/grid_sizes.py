@@ -88,7 +88,7 @@ from pallas_magic.source.syntax import end_of, start_of, syntax_of
 code = "PM207"
 name = "grid-sizes"
 
-_RAISED_IN = "jax._src.pallas.core.GridSpec.__init__"
+_RAISED_IN = "jax.pallas.core.GridSpec.__init__"
 _TEXT = re.compile(r"Grid must be a tuple of integers or jax\.Array, got \((.*)\)")
 _FLOAT = re.compile(r"(?:[A-Za-z_][\w.]*\()?(-?\d+(?:\.\d*)?(?:e[+-]?\d+)?)\)?")
 _UNCHECKED = "the call was never put together, so nothing more of it is checked"

@@ -88,8 +88,8 @@ code = "PM104"
 name = "hbm-access"
 
 _RAISED_IN = (
-    "jax._src.pallas.mosaic.lowering._load_lowering_rule",
-    "jax._src.pallas.mosaic.lowering._masked_swap_lowering_rule",
+    "jax.pallas.mosaic.lowering._load_lowering_rule",
+    "jax.pallas.mosaic.lowering._masked_swap_lowering_rule",
 )
 _TEXTS = (
     "Loads are only allowed on VMEM and SMEM references.",

@@ -95,7 +95,7 @@ from pallas_magic.source.document import Library
 code = "PM203"
 name = "index-map-arguments"
 
-_RAISED_IN = "jax._src.pallas.core.__call__"
+_RAISED_IN = "jax.pallas.core.__call__"
 _TEXT = re.compile(r"\(\) (takes \d+|missing \d+ required) positional argument")
 _GUESS = "whether the new parameter was to walk the operand is a guess"
 

@@ -92,7 +92,7 @@ from pallas_magic.source.document import Library
 code = "PM205"
 name = "index-map-captures"
 
-_RAISED_IN = "jax._src.pallas.core.to_block_mapping"
+_RAISED_IN = "jax.pallas.core.to_block_mapping"
 _TEXT = "must not capture constants"
 
 

@@ -84,7 +84,7 @@ from pallas_magic.source.syntax import Syntax, end_of, start_of
 code = "PM204"
 name = "index-map-results"
 
-_RAISED_IN = "jax._src.pallas.core.to_block_mapping"
+_RAISED_IN = "jax.pallas.core.to_block_mapping"
 _COUNT = re.compile(
     r"must return (\d+) values? to match .*Currently returning (\d+) values?", re.DOTALL
 )

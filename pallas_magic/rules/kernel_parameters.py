@@ -86,7 +86,7 @@ def match(failure: Failure) -> bool:
     if failure.stage != "trace" or failure.error_type != "TypeError" or found is None:
         return False
     kernel = failure.call.kernel
-    by_jax = failure.raised_in.startswith("jax._src.") and failure.ref is None
+    by_jax = failure.raised_in.startswith("jax.") and failure.ref is None
     plain = bool(failure.refs) and all(_PLAIN.fullmatch(ref.origin) for ref in failure.refs)
     return by_jax and plain and kernel is not None and kernel.function == found[1]
 

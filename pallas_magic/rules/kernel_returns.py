@@ -73,7 +73,7 @@ from pallas_magic.source.syntax import start_of
 code = "PM210"
 name = "kernel-returns"
 
-_RAISED_IN = "jax._src.pallas.pallas_call._trace_kernel_to_jaxpr"
+_RAISED_IN = "jax.pallas.pallas_call._trace_kernel_to_jaxpr"
 _TEXT = "should return None"
 _INERT = (ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Attribute, ast.Load)
 

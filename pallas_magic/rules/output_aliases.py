@@ -77,7 +77,7 @@ from pallas_magic.source.specs import spec_call
 code = "PM213"
 name = "output-aliases"
 
-_RAISED_IN = "jax._src.pallas.pallas_call.wrapped"
+_RAISED_IN = "jax.pallas.pallas_call.wrapped"
 _TEXT = re.compile(r"input_output_aliases contains the mapping '(\d+):(\d+)'")
 _OVERWRITES = "which array is overwritten is for you to decide"
 

@@ -85,7 +85,7 @@ _ONLY_STEP = {"program_id": "0", "num_programs": "1"}
 
 
 def match(failure: Failure) -> bool:
-    return failure.raised_in == "jax._src.pallas.core.size" and bool(_TEXT.match(failure.text))
+    return failure.raised_in == "jax.pallas.core.size" and bool(_TEXT.match(failure.text))
 
 
 def diagnose(failure: Failure, sources: Library) -> Diagnostic:

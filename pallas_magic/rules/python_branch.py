@@ -94,7 +94,7 @@ _WORDS = {
 
 
 def match(failure: Failure) -> bool:
-    if failure.stage != "trace" or not failure.raised_in.startswith("jax._src."):
+    if failure.stage != "trace" or not failure.raised_in.startswith("jax."):
         return False
     return failure.error_type in _ERRORS or failure.text.startswith(_VECTOR)
 

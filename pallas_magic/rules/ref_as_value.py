@@ -79,7 +79,7 @@ _NO_ARRAY = re.compile(r"\w+ requires ndarray or scalar arguments, got <class .*
 
 
 def match(failure: Failure) -> bool:
-    if failure.stage != "trace" or not failure.raised_in.startswith("jax._src."):
+    if failure.stage != "trace" or not failure.raised_in.startswith("jax."):
         return False
     return bool(_TEXTS.match(failure.text) or _NO_ARRAY.match(failure.text))
 

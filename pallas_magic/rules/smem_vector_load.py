@@ -101,7 +101,7 @@ from pallas_magic.source.document import Library
 code = "PM103"
 name = "smem-vector-load"
 
-_RAISED_IN = "jax._src.pallas.mosaic.lowering._load_lowering_rule"
+_RAISED_IN = "jax.pallas.mosaic.lowering._load_lowering_rule"
 _TEXT = "Can only load scalars from SMEM"
 
 

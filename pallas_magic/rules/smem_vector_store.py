@@ -102,7 +102,7 @@ from pallas_magic.source.document import Library
 code = "PM101"
 name = "smem-vector-store"
 
-_RAISED_IN = "jax._src.pallas.mosaic.lowering._masked_swap_lowering_rule"
+_RAISED_IN = "jax.pallas.mosaic.lowering._masked_swap_lowering_rule"
 _TEXTS = ("Can only store scalars to SMEM", "SMEM store does not support masks")
 
 

@@ -82,9 +82,9 @@ from pallas_magic.source.syntax import Syntax, end_of
 code = "PM208"
 name = "spec-count"
 
-_RAISED_IN = "jax._src.pallas.core.get_grid_mapping"
+_RAISED_IN = "jax.pallas.core.get_grid_mapping"
 _TEXT = "do not match"
-_BUILT_IN = "jax._src.pallas.core.GridSpec.__init__"
+_BUILT_IN = "jax.pallas.core.GridSpec.__init__"
 _NOT_A_LIST = "`in_specs` must be a tuple or a list"
 _GUESS = "how the operand is to be cut is a guess"
 _WHICH = "which of them is superfluous is a guess"

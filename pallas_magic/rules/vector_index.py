@@ -69,7 +69,7 @@ from pallas_magic.source.document import Library
 code = "PM610"
 name = "vector-index"
 
-_RAISED_IN = "jax._src.pallas.mosaic.lowering._canonicalize_transforms_to_indexer"
+_RAISED_IN = "jax.pallas.mosaic.lowering._canonicalize_transforms_to_indexer"
 _TEXT = "Cannot do int indexing on TPU"
 _MOST_ROWS = 32
 _WORDS = ("float32", "int32", "uint32")

@@ -94,7 +94,7 @@ from pallas_magic.source.document import Library
 code = "PM102"
 name = "vmem-scalar-store"
 
-_RAISED_IN = "jax._src.pallas.mosaic.lowering._masked_swap_lowering_rule"
+_RAISED_IN = "jax.pallas.mosaic.lowering._masked_swap_lowering_rule"
 _TEXTS = ("Cannot store scalars to VMEM", "Cannot swap scalars to VMEM.")
 
 
