@@ -5,8 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from pallas_magic.failure import CallSite, Failure
 from pallas_magic.findings import Checked
 from pallas_magic.report import KernelReport, StageResult
+from pallas_magic.rules import fallback, rule_for
+from pallas_magic.source.absent import Absent, absent_from
+from pallas_magic.source.document import Library
 from pallas_magic.targets import Family, Target, default_target
 
 if TYPE_CHECKING:
@@ -37,23 +41,66 @@ def blamed_for(
     recorder: Recorder | None,
     wanted: tuple[Target, ...] | None,
     running: bool,
+    library: Library,
 ) -> Blamed | None:
     """The kernel that ``error`` came from, ``None`` if it came from none.
 
-    What the user's own line raised in ``running`` code is theirs to see as it is.
+    What the user's own line raised in ``running`` code is theirs to see as it is,
+    but for what it asked of Pallas that JAX does not have: that is told, in a kernel
+    or not.
     """
+    from pallas_magic.bridge.objects import ObjectRecorder
     from pallas_magic.bridge.trace_errors import is_users_own, trace_failure, trace_family
 
     if compiling := _blamed_compiling(error, recorder):
         return compiling
+    unknown = _asked_in_vain(error, wanted, library)
+    # What has no specs of its own can be mended without knowing where they were built.
+    objects = ObjectRecorder() if unknown is not None and recorder is None else None
     # JAX puts frames of the user's kernel behind its own where it knows an operation's place.
-    if running and is_users_own(error) and not type(error).__module__.startswith("jax."):
+    own = is_users_own(error) and not type(error).__module__.startswith("jax.")
+    if running and own and unknown is None:
         return None
     target = _target_of(trace_family(error), wanted)
     untraced = trace_failure(error, target, recorder)
     if untraced is not None:
-        return Blamed((Checked((), ((untraced.call, untraced.failure),)),))
+        absent = unknown.absent if unknown is not None else None
+        failure = dataclasses.replace(untraced.failure, absent=absent)
+        return Blamed((Checked((), ((untraced.call, failure),)),), objects=objects)
+    if unknown is not None:
+        return Blamed((Checked((), ((None, unknown),)),), objects=objects)
     return _blamed_lowering(error, recorder, wanted)
+
+
+def _asked_in_vain(
+    error: BaseException, wanted: tuple[Target, ...] | None, library: Library
+) -> Failure | None:
+    """The failure of a line that asked Pallas for what JAX does not have, if a rule knows that."""
+
+    def text_of(filename: str) -> str:
+        document = library.find(filename)
+        return document.executed if document is not None else ""
+
+    absent = absent_from(error, text_of)
+    if absent is None:
+        return None
+    failure = Failure(
+        target=wanted[0] if wanted else default_target(_family_of(absent)),
+        stage="trace",
+        kernel="",
+        call=CallSite(None, None, ""),
+        raised_in="",
+        error_type=type(error).__name__,
+        text=str(error),
+        place=absent.place,
+        absent=absent,
+    )
+    return failure if rule_for(failure) is not fallback() else None
+
+
+def _family_of(absent: Absent) -> Family:
+    of_gpus = ".mosaic_gpu" in absent.dotted or ".triton" in absent.dotted
+    return "gpu" if of_gpus else "tpu"
 
 
 def _blamed_lowering(
@@ -102,6 +149,8 @@ def _is_about_this_machine(error: BaseException) -> bool:
     return str(error).startswith(_OF_THIS_MACHINE)
 
 
-def _target_of(family: Family, wanted: tuple[Target, ...] | None) -> Target:
+def _target_of(family: Family | None, wanted: tuple[Target, ...] | None) -> Target:
+    if family is None:
+        return wanted[0] if wanted else default_target("tpu")
     matching = [target for target in wanted or () if target.family == family]
     return matching[0] if matching else default_target(family)

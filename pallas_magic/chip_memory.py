@@ -37,11 +37,10 @@ def resources(
 
 
 def _vmem(call: Call, target: Target, objects: ObjectRecorder, used: int) -> Mapping[str, Any]:
-    from pallas_magic.bridge.kernels import read_kernel
-    from pallas_magic.bridge.memory import memory_limit, spec_buffers
-    from pallas_magic.bridge.operands import kernel_refs
+    from pallas_magic.bridge.operands import kernel_of
+    from pallas_magic.bridge.spec_memory import memory_limit, spec_buffers
 
-    kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
+    kernel = kernel_of(call, objects)
     touched = {id(ref) for ref in kernel.ref_of.values()}
     buffers = [
         buffer

@@ -43,15 +43,6 @@ class Pending:
 
         return Job(self.call.name, self.target, module_bytes(self.lowered), compile_limit())
 
-    def shortage(self) -> Failure | None:
-        """Memory that is lacking for certain, which a compiler may take minutes to say."""
-        from pallas_magic.bridge.compile_errors import shortage, shortage_failure
-
-        memory = shortage(self.call, self.target, self.objects)
-        if memory is None:
-            return None
-        return shortage_failure(self.call, memory, self.target, self.objects)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Compiled:
@@ -102,14 +93,10 @@ def compile_pending(
     from pallas_magic.aot.stage import compile_jobs
 
     try:
-        short = [one.shortage() for _, one in pending]
-        jobs = [one.job() for (_, one), known in zip(pending, short, strict=True) if known is None]
-        outcomes = iter(compile_jobs(jobs, progress) if jobs else ())
+        outcomes = compile_jobs([one.job() for _, one in pending], progress)
         return [
-            Compiled(_with_stage(kernel, "failed"), known)
-            if known is not None
-            else _compiled(kernel, one, next(outcomes))
-            for (kernel, one), known in zip(pending, short, strict=True)
+            _compiled(kernel, one, outcome)
+            for (kernel, one), outcome in zip(pending, outcomes, strict=True)
         ]
     except Exception as fault:
         why = f"pallas_magic failed to compile it: {type(fault).__name__}: {fault}"
@@ -125,8 +112,6 @@ def compiles(call: Call, target: Target) -> bool | None:
     if lowered.lowered is None:
         return None
     outcome = _outcome(Pending(call, target, lowered, ObjectRecorder()))
-    if isinstance(outcome, Failure):
-        return False
     return None if outcome.status in ("unavailable", "stopped") else outcome.status == "ok"
 
 
@@ -136,17 +121,15 @@ def compile_failures(
     """The failures of a lowered call in its compilation, ``None`` where it came to no end."""
     one = Pending(call, target, lowered, objects)
     outcome = _outcome(one)
-    if isinstance(outcome, Failure):
-        return (outcome,)
     if outcome.status == "ok":
         return ()
     return (_failure(one, outcome),) if outcome.status == "failed" else None
 
 
-def _outcome(one: Pending) -> Outcome | Failure:
+def _outcome(one: Pending) -> Outcome:
     from pallas_magic.aot.stage import compile_jobs
 
-    return one.shortage() or compile_jobs([one.job()])[0]
+    return compile_jobs([one.job()])[0]
 
 
 def _compiled(kernel: KernelReport, one: Pending, outcome: Outcome) -> Compiled:

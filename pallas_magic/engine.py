@@ -16,6 +16,7 @@ from pallas_magic.compile_stage import install_note, why_not_compiled
 from pallas_magic.releases import say_once
 from pallas_magic.report import Report
 from pallas_magic.source.document import Library
+from pallas_magic.source.host import current_library
 from pallas_magic.stopping import StopCell
 from pallas_magic.targets import FAMILIES, Family, parse_targets
 from pallas_magic.watch import Watch
@@ -47,6 +48,7 @@ def check(
     import jax
 
     from pallas_magic.bridge.lowering import whole_tracebacks
+    from pallas_magic.bridge.partitioning import devices_of
 
     watches = []
     wanted = None if target == "auto" else parse_targets(target)
@@ -55,7 +57,14 @@ def check(
     if untested := say_once():
         warnings.warn(untested, stacklevel=2)
     for one in wanted or (None,):
-        watch = Watch("auto" if one is None else one.name, compile=compile, execute=False)
+        name = "auto" if one is None else one.name
+        watch = Watch(
+            name,
+            compile=compile,
+            library=current_library(),
+            execute=False,
+            devices=devices_of(args),
+        )
         watches.append(watch)
         error: Exception | None = None
         with watch, whole_tracebacks():

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Literal
 
 from pallas_magic.report import Applicability, Stage, TextEdit
+from pallas_magic.source.absent import Absent
 from pallas_magic.source.document import Place
 from pallas_magic.targets import Target
 
@@ -186,10 +187,14 @@ class MemoryUse:
 
 @dataclasses.dataclass(frozen=True)
 class Value:
-    """The type of an array inside a kernel."""
+    """The type of an array inside a kernel.
+
+    ``range`` has the least and the greatest number that it can hold, where that is known.
+    """
 
     shape: tuple[int, ...]
     dtype: str
+    range: tuple[int, int] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,13 +204,15 @@ class Operation:
     ``inputs`` and ``outputs`` are its values, refs left out; ``parameters`` are
     those of JAX's parameters that are numbers, texts or tuples of numbers.
     ``within`` is the function of JAX that the user called, where the equation is
-    only a part of what it does; "" where it is all of it.
+    only a part of what it does; "" where it is all of it. ``ends`` are what a copy
+    between refs reads and what it fills.
     """
 
     inputs: tuple[Value, ...] = ()
     outputs: tuple[Value, ...] = ()
     parameters: tuple[tuple[str, object], ...] = ()
     within: str = ""
+    ends: tuple[Value, ...] = ()
 
     def parameter(self, name: str) -> object:
         """The parameter ``name``, ``None`` where there is none so plain."""
@@ -223,7 +230,8 @@ class Failure:
     accesses of that ref in the kernel. ``refs`` are all refs of the kernel.
     ``also`` are the later failures of the same rule on the same ref, which
     become labels of the one diagnostic. ``captured`` are arrays that the kernel,
-    or an index map, may not take from outside.
+    or an index map, may not take from outside. ``absent`` is what JAX does not have
+    that was asked of it; such a failure may be in no kernel at all.
     """
 
     target: Target
@@ -246,6 +254,8 @@ class Failure:
     also: tuple[Failure, ...] = ()
     captured: tuple[Captured, ...] = ()
     operation: Operation = Operation()
+    passed: tuple[str, ...] = ()
+    absent: Absent | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -256,6 +266,9 @@ class Candidate:
     values, as for a pure move; otherwise sums may be reordered and the
     comparison is scaled by the dtype. ``mechanical`` declares that the edit is
     right by construction where no original program exists to compare with.
+    ``keeps_values`` says that the edit is wrong if it changes what the kernel
+    computes: where the values were shown to differ it is dropped. Not given, it
+    is what a fix that may become ``safe`` says of itself.
 
     ``shown_by`` says how it is proved: by ``substitution`` into the recorded
     call, by ``interpreting`` the call on this machine, or by its ``nature``: it
@@ -269,3 +282,9 @@ class Candidate:
     mechanical: bool = False
     why: str = ""
     shown_by: Literal["substitution", "interpreting", "nature"] = "substitution"
+    keeps_values: bool | None = None
+
+    @property
+    def must_keep_values(self) -> bool:
+        """Whether the candidate is refuted by values that differ."""
+        return self.applicability == "safe" if self.keeps_values is None else self.keeps_values

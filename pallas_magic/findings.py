@@ -64,7 +64,10 @@ class Checked:
 def check_call(
     call: Call, target: Target, objects: ObjectRecorder, compiling: bool = True
 ) -> Checked:
-    """Lower one call for one target; with ``compiling``, note what is to be compiled."""
+    """Lower one call for one target; with ``compiling``, note what is to be compiled.
+
+    What a compiler is known to refuse is told without one.
+    """
     from pallas_magic.bridge.failures import find_failures
     from pallas_magic.bridge.lowering import lower
 
@@ -72,22 +75,24 @@ def check_call(
     if lowered.skipped:
         return Checked((skipped(call.name, target, lowered.skipped),), ())
     found = find_failures(call, lowered, target, objects)
-    status = StageResult("failed" if found.failures else "ok", lowered.seconds)
     why = why_not_compiled(target.family) if compiling else NOT_ASKED
     pending = None
-    if found.failures:
-        compiled = "the kernel does not lower"
+    if lowered.error is not None:
+        compiled = StageResult("skipped", why="the kernel does not lower")
+    elif found.failures:
+        compiled = StageResult("failed")
     elif why:
-        compiled = why
+        compiled = StageResult("skipped", why=why)
     else:
-        compiled, pending = COMPILING, Pending(call, target, lowered, objects)
+        compiled = StageResult("skipped", why=COMPILING)
+        pending = Pending(call, target, lowered, objects)
     kernel = KernelReport(
         call.name,
         target.name,
         {
             "trace": StageResult("ok"),
-            "lower": status,
-            "compile": StageResult("skipped", 0.0, compiled),
+            "lower": StageResult("failed" if lowered.error else "ok", lowered.seconds),
+            "compile": compiled,
         },
     )
     notes = (f"`{call.name}` has more errors than are shown",) if found.more else ()
@@ -122,6 +127,14 @@ def check_call_or_say(
         return Checked((skipped(call.name, target, why),), ())
 
 
+def unpartitioned(call: Call, target: Target, objects: ObjectRecorder) -> tuple[Checked, ...]:
+    """What is said of a call in a program for several devices, nothing if it is divided."""
+    from pallas_magic.bridge.partitioning import partition_failure
+
+    failure = partition_failure(call, target, objects)
+    return (Checked((), ((call, failure),)),) if failure is not None else ()
+
+
 def skipped(name: str, target: Target, why: str) -> KernelReport:
     """A kernel that was traced and no more."""
     result = StageResult("skipped", 0.0, why)
@@ -137,6 +150,7 @@ def targets_for(
     call: Call, wanted: tuple[Target, ...] | None, here: Target | None
 ) -> tuple[Target, ...]:
     """The targets to lower ``call`` for: those wanted, or this machine's, or a default."""
+    from pallas_magic.bridge.gpu_refusals import needs_tensor_memory
     from pallas_magic.bridge.lowering import call_family
 
     family: Family = call_family(call) or (here.family if here is not None else "tpu")
@@ -144,6 +158,8 @@ def targets_for(
         return wanted
     if here is not None and here.family == family:
         return (here,)
+    if family == "gpu" and needs_tensor_memory(call):
+        return parse_targets("gpu:b200")
     return parse_targets(DEFAULT_NAMES[family])
 
 
@@ -167,7 +183,7 @@ def findings(
         rule = rule_for(failure)
         groups.setdefault(_key(rule, failure), []).append((rule, call, failure))
     made = [_finding(group, sources) for group in groups.values()]
-    return _merged(made)
+    return _without_echoes(_merged(made))
 
 
 def _learn_modules(call: Call | None, sources: Library) -> None:
@@ -234,4 +250,43 @@ def _merged(found: list[Finding]) -> tuple[Finding, ...]:
         both = dataclasses.replace(earlier.diagnostic, targets=targets, message=message)
         occurrences = (*earlier.occurrences, *finding.occurrences)
         merged[key] = dataclasses.replace(earlier, occurrences=occurrences, diagnostic=both)
-    return tuple(merged.values())
+    return _unbatched(tuple(merged.values()))
+
+
+def _unbatched(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """What ``vmap`` of a GPU kernel says again of JAX's function around it left out."""
+    own = [one for one in found if not _is_batched(one)]
+    said = {(one.diagnostic.code, one.diagnostic.primary) for one in own}
+    return tuple(
+        one
+        for one in found
+        if not _is_batched(one) or (one.diagnostic.code, one.diagnostic.primary) not in said
+    )
+
+
+def _is_batched(finding: Finding) -> bool:
+    kernel = finding.occurrences[0][1].call.kernel
+    return kernel is not None and kernel.function.endswith("_vmap_rule.<locals>.batched_body")
+
+
+def _without_echoes(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Without what no rule knows of an expression that a rule has told the error of.
+
+    One call of JAX's can be many operations, each of which a back end refuses.
+    """
+    told = {
+        (finding.diagnostic.kernel, finding.diagnostic.primary, target)
+        for finding in found
+        for target in finding.diagnostic.targets
+        if finding.rule.code != FALLBACK_CODE and finding.diagnostic.severity == "error"
+    }
+    return tuple(
+        finding
+        for finding in found
+        if finding.rule.code != FALLBACK_CODE
+        or finding.diagnostic.primary is None
+        or not all(
+            (finding.diagnostic.kernel, finding.diagnostic.primary, target) in told
+            for target in finding.diagnostic.targets
+        )
+    )

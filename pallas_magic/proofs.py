@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pallas_magic.compile_stage import compile_failures, compiles
+from pallas_magic.compile_stage import compile_failures, compiles, why_not_compiled
 from pallas_magic.failure import Candidate, Failure
 from pallas_magic.findings import Finding
 from pallas_magic.report import (
@@ -125,8 +125,9 @@ def _failures_through_compiler(
     lowered = lower(call, target)
     if lowered.skipped:
         return None
-    if lowered.error is not None:
-        return find_failures(call, lowered, target, objects).failures
+    found = find_failures(call, lowered, target, objects).failures
+    if found or why_not_compiled(target.family):
+        return found
     return compile_failures(call, target, lowered, objects)
 
 

@@ -151,12 +151,16 @@ class KernelReport:
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A text that spans point into: a notebook cell or a file, whole."""
+    """A text that spans point into: a notebook cell or a file, whole.
+
+    ``editable`` is true for a file of the user's own that can be written to.
+    """
 
     kind: Literal["cell", "file"]
     label: str
     text: str
     cell_id: str | None = None
+    editable: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

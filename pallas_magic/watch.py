@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from pallas_magic.blame import Blamed, blamed_for
 from pallas_magic.compile_stage import Progress, warm_compiler
+from pallas_magic.doubts import with_doubts
 from pallas_magic.findings import (
     Checked,
     Finding,
@@ -18,6 +19,7 @@ from pallas_magic.findings import (
     findings,
     skipped,
     targets_for,
+    unpartitioned,
     wrong_family,
 )
 from pallas_magic.ignores import Ignored, ignored_by, ignored_notes
@@ -41,7 +43,8 @@ class Watch:
     ``run=False`` stops the user's code after its first Pallas call;
     ``execute=False`` is for code that is only traced, so that no value is ever
     asked for. ``ignored`` are codes or names of rules whose diagnostics are left
-    out. Raises :class:`~pallas_magic.targets.UnknownTarget`.
+    out. ``devices`` is how many the program's arrays are spread over. Raises
+    :class:`~pallas_magic.targets.UnknownTarget`.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Watch:
         run: bool = True,
         execute: bool = True,
         ignored: Collection[str] = (),
+        devices: int = 1,
     ) -> None:
         self._wanted = None if target == "auto" else parse_targets(target)
         self._compile = compile is not False
@@ -62,6 +66,7 @@ class Watch:
         self._run = run
         self._execute = execute
         self._ignored = frozenset(ignored)
+        self._devices = devices
         self._stack = ExitStack()
         self._recorder: Recorder | None = None
         self._blamed: list[Blamed] = []
@@ -114,7 +119,7 @@ class Watch:
 
         What the user's own line raised while code runs is theirs to see as it is.
         """
-        found = blamed_for(error, self._recorder, self._wanted, self._execute)
+        found = blamed_for(error, self._recorder, self._wanted, self._execute, self.library)
         if found is None:
             return False
         self._blamed.append(found)
@@ -137,10 +142,16 @@ class Watch:
             self._lowered_calls += watch._lowered_calls
         return self._report(self._parts)
 
+    @property
+    def compiling(self) -> bool:
+        """Whether the last report has kernels that are still to be compiled."""
+        return any(part.pending is not None for part in self._parts)
+
     def compile(self, progress: Progress | None = None) -> Report:
         """The last report, its kernels compiled; ``progress`` is told how many of how many are."""
-        if self._unproved is None:
-            self.report()
+        unproved = self._unproved if self._unproved is not None else self.report()
+        if not self.compiling:
+            return unproved
         self._parts = compiled(self._parts, progress)
         return self._report(self._parts)
 
@@ -155,8 +166,8 @@ class Watch:
         if self.interpreted and self._findings:
             notes = (*notes, INTERPRETED)
         report = unproved_report(kernels, self._findings, self.library, notes)
-        pending = any(part.pending is not None for part in checked)
-        self._unproved = dataclasses.replace(report, proving=report.proving or pending)
+        proving = report.proving or any(part.pending is not None for part in checked)
+        self._unproved = dataclasses.replace(report, proving=proving)
         return self._unproved
 
     def _without_ignored(
@@ -228,7 +239,10 @@ class Watch:
                 parts.append(Checked((skipped(call.name, target, why),), ()))
             else:
                 self._lowered_calls.append((call, target))
-                parts.append(check_call_or_say(call, target, objects, self._compile))
+                checked = check_call_or_say(call, target, objects, self._compile)
+                parts.append(with_doubts(checked, call, target, objects))
+                if self._devices > 1:
+                    parts += unpartitioned(call, target, objects)
         return parts
 
     def _wanted_of(self, call: Call) -> tuple[Target, ...] | None:

@@ -28,6 +28,8 @@ FLOORS = {
     "payload": 0,
     "failure": 0,
     "targets": 0,
+    "matrix_units": 0,
+    "sizes": 0,
     "stopping": 0,
     "source": 0,
     "bridge": 1,

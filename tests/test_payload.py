@@ -191,3 +191,10 @@ def test_numbers_of_other_libraries_become_plain() -> None:
         pass
 
     assert type(plain_json(Float(1.5))) is float
+
+
+def test_a_source_is_not_editable_unless_it_says_so() -> None:
+    payload = shapes.in_file().to_dict()
+    assert payload["sources"]["kernels.py"]["editable"] is True
+    del payload["sources"]["kernels.py"]["editable"]
+    assert not Report.from_dict(payload).sources["kernels.py"].editable

@@ -14,8 +14,17 @@ compilers install tpu [gpu]    install them where only pallas_magic's processes 
 compilers remove tpu [gpu]     take them away again"""
 
 
+NOT_DONE = 3
+INTERRUPTED = 130
+_UNDONE = {"install": "Nothing was installed", "remove": "Not all of it was removed"}
+
+
 def run_command(words: Sequence[str], say: Say) -> int:
-    """Do what ``words`` (what stands after ``compilers``) ask for; 0 if it was done."""
+    """Do what ``words`` (what stands after ``compilers``) ask for.
+
+    0 if it was done; :data:`NOT_DONE` where this machine, its network or its
+    disk would not have it; 2 for words that ask for nothing.
+    """
     if not words:
         for family in FAMILIES:
             say(_status(family))
@@ -29,8 +38,11 @@ def run_command(words: Sequence[str], say: Say) -> int:
         for family in families:
             action(family, say)
     except InstallFailed as error:
-        say(f"Nothing was installed: {error}")
-        return 1
+        say(f"{_UNDONE[words[0]]}: {error}")
+        return NOT_DONE
+    except KeyboardInterrupt:
+        say(f"{_UNDONE[words[0]]}: interrupted")
+        return INTERRUPTED
     return 0
 
 

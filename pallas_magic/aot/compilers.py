@@ -139,8 +139,12 @@ def worker_environment(compiler: Compiler, base: Mapping[str, str]) -> dict[str,
     # A worker must not take the accelerator that the user's process works on.
     common = {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false"}
     if compiler.family == "gpu":
-        # What XLA prints at level 0 says which registers were spilled.
-        more = {"JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1", "TF_CPP_MIN_LOG_LEVEL": "0"}
+        # XLA prints what ptxas says of registers at this level only.
+        more = {
+            "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",
+            "TF_CPP_MIN_LOG_LEVEL": "0",
+            "TF_CPP_VMODULE": "subprocess_compilation=2",
+        }
         return {**base, **common, **more}
     return {
         **base,

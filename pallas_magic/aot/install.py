@@ -18,6 +18,7 @@ from pallas_magic.aot.compilers import (
     find_compiler,
     libtpu_requirement,
 )
+from pallas_magic.aot.installers import megabytes, shown_of, why_failed
 from pallas_magic.targets import Family
 
 Say = Callable[[str], None]
@@ -26,8 +27,6 @@ Say = Callable[[str], None]
 # Download and unpacked files side by side, with some room: measured for JAX 0.10.2 and 0.12.0.1.
 _ROOM_NEEDED = {"tpu": 1_000_000_000, "gpu": 1_200_000_000}
 _CUDA_TOOLS = ("nvidia-cuda-nvcc>=13,<14", "nvidia-nvvm>=13,<14")
-_PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
-_DOWNLOAD = re.compile(r"Downloading (\S+?)(?:-[^-\s]+\.whl)?\s*\(")
 
 
 class InstallFailed(Exception):
@@ -64,7 +63,7 @@ def install(family: Family, say: Say) -> Compiler:
     found = find_compiler(family)
     if found is None:
         raise InstallFailed(f"the installer left no compiler in {folder}")
-    say(f"Installed {found.title}: {_megabytes(_size(folder))}.")
+    say(f"Installed {found.title}: {megabytes(_size(folder))}.")
     return found
 
 
@@ -75,18 +74,21 @@ def remove(family: Family, say: Say) -> None:
         say(f"{folder} is not there.")
         return
     size = _size(folder)
-    if folder.is_symlink():
-        folder.unlink()
-    else:
-        shutil.rmtree(folder)
-    say(f"Removed {folder}: {_megabytes(size)}.")
+    try:
+        if folder.is_symlink():
+            folder.unlink()
+        else:
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise InstallFailed(f"{folder}: {error.strerror or error}") from error
+    say(f"Removed {folder}: {megabytes(size)}.")
 
 
 def _need_room(family: Family, folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < _ROOM_NEEDED[family]:
-        needed = _megabytes(_ROOM_NEEDED[family])
-        raise InstallFailed(f"{folder} has {_megabytes(free)} free; this takes up to {needed}")
+        needed = megabytes(_ROOM_NEEDED[family])
+        raise InstallFailed(f"{folder} has {megabytes(free)} free; this takes up to {needed}")
 
 
 def _installer() -> list[str]:
@@ -101,7 +103,7 @@ def _installer() -> list[str]:
         # What is on the path may be a shim that starts nothing.
         if subprocess.run([*uv, "--version"], capture_output=True, check=False).returncode == 0:
             return [*uv, "pip", "install", "--python", sys.executable]
-    raise InstallFailed("neither pip nor uv is here to install it with")
+    raise InstallFailed("neither pip nor uv is here; `python -m ensurepip` gets pip")
 
 
 def _run(command: list[str], say: Say) -> None:
@@ -113,10 +115,10 @@ def _run(command: list[str], say: Say) -> None:
         assert process.stdout is not None
         for line in _lines(process.stdout.readline):
             said.append(line)
-            if shown := _shown(line):
+            if shown := shown_of(line):
                 say(shown)
         if process.wait() != 0:
-            raise InstallFailed("\n".join(said[-5:]) or "the installer failed and said nothing")
+            raise InstallFailed(why_failed(said))
     finally:
         if process.poll() is None:
             process.kill()
@@ -128,17 +130,5 @@ def _lines(read: Callable[[], bytes]) -> Iterator[str]:
         yield raw.decode(errors="replace").rstrip()
 
 
-def _shown(line: str) -> str:
-    """What of an installer's line is worth showing."""
-    if found := _PROGRESS.search(line):
-        done, total = int(found[1]), int(found[2])
-        return f"  {_megabytes(done)} of {_megabytes(total)}\r" if total > 1_000_000 else ""
-    return f"  {line.strip()}" if _DOWNLOAD.search(line) else ""
-
-
 def _size(folder: Path) -> int:
     return sum(file.lstat().st_size for file in folder.resolve().rglob("*") if file.is_file())
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1_000_000:,.0f} MB"

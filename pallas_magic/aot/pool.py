@@ -22,6 +22,7 @@ _LOOK_SECONDS = 0.25
 _UNUSABLE_SECONDS = 60.0
 
 Progress = Callable[[int, int], None]
+Keep = Callable[[Job, Outcome], None]
 
 
 @dataclasses.dataclass(eq=False)
@@ -58,10 +59,19 @@ class Pool:
         if compiler is not None and not compiler.unfit:
             self._worker(target, compiler)
 
-    def run(self, jobs: Sequence[Job], progress: Progress | None = None) -> list[Outcome]:
-        """What became of each job; an interrupt ends the workers that were busy."""
+    def run(
+        self,
+        jobs: Sequence[Job],
+        progress: Progress | None = None,
+        keep: Keep | None = None,
+    ) -> list[Outcome]:
+        """What became of each job; an interrupt ends the workers that were busy.
+
+        ``progress`` is told how many are done of how many, ``keep`` each outcome
+        as it comes, which an interrupt then does not take away.
+        """
         with self._running:
-            return _Run(self, jobs, progress).outcomes()
+            return _Run(self, jobs, progress, keep).outcomes()
 
     def close(self) -> None:
         """End every worker."""
@@ -109,13 +119,16 @@ class Pool:
 class _Run:
     """One run of jobs over the pool's workers, side by side within the machine's cores."""
 
-    def __init__(self, pool: Pool, jobs: Sequence[Job], progress: Progress | None) -> None:
+    def __init__(
+        self, pool: Pool, jobs: Sequence[Job], progress: Progress | None, keep: Keep | None
+    ) -> None:
         self._pool = pool
         self._waiting = [_Task(number, job) for number, job in enumerate(jobs)]
         self._busy: list[_Task] = []
         self._done: dict[int, Outcome] = {}
         self._cores = os.cpu_count() or 1
         self._progress = progress
+        self._keep = keep
 
     def outcomes(self) -> list[Outcome]:
         total = len(self._waiting)
@@ -142,7 +155,7 @@ class _Run:
     def _begin(self, task: _Task) -> None:
         worker = self._pool.worker_for(task.job.target)
         if isinstance(worker, str):
-            self._done[task.number] = Outcome("unavailable", text=worker)
+            self._end(task, Outcome("unavailable", text=worker))
             return
         task.worker = worker
         task.timed = False
@@ -171,17 +184,17 @@ class _Run:
         self._busy.remove(task)
         error = task.outcome.exception()
         if error is None:
-            self._done[task.number] = task.outcome.result()
+            self._end(task, task.outcome.result())
             return
         task.losses += 1
         unusable = _unusable(task.worker)
         if unusable:
             self._pool.note_unusable(task.job.target, unusable)
-            self._done[task.number] = Outcome("unavailable", text=unusable)
+            self._end(task, Outcome("unavailable", text=unusable))
         elif task.losses < _LOSSES_ALLOWED or len(company) > 1:
             self._waiting.append(task)
         else:
-            self._done[task.number] = _lost(error)
+            self._end(task, _lost(error))
 
     def _give_up(self, late: _Task) -> None:
         """End the worker of a job that takes too long; the others on it start again."""
@@ -194,7 +207,12 @@ class _Run:
         limit = late.job.limit if late.timed else START_LIMIT_SECONDS
         starting = "" if late.timed else " to start"
         text = f"{what} more than {limit:g} s{starting}"
-        self._done[late.number] = Outcome("stopped", limit, text)
+        self._end(late, Outcome("stopped", limit, text))
+
+    def _end(self, task: _Task, outcome: Outcome) -> None:
+        self._done[task.number] = outcome
+        if self._keep is not None:
+            self._keep(task.job, outcome)
 
 
 def _unusable(worker: Worker | None) -> str:

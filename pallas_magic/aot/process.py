@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import os
 import re
 import signal
 import subprocess
@@ -11,20 +12,18 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
 from pallas_magic.aot.outcome import Job, Outcome
 from pallas_magic.aot.wire import END_OF_JOB, receive, send
+from pallas_magic.bridge.ptxas import ptxas_numbers
 from pallas_magic.targets import Target
 
 _LINES_KEPT = 400
 _PACKAGE_FOLDER = str(Path(__file__).parent.parent.parent)
 _START = "import sys; sys.path += sys.argv[3:]; from pallas_magic.aot.worker import main; main()"
-_SPILLS = re.compile(
-    r"Registers are spilled to local memory in function '[^']*', "
-    r"(\d+) bytes spill stores, (\d+) bytes spill loads"
-)
 # What else a compiler says is about the program around the kernel, which is ours.
 _THE_KERNEL = re.compile(r"Mosaic|Triton|ptxas|RESOURCE_EXHAUSTED|memory", re.IGNORECASE)
 # A compiler that misses a part of itself, or room on the disk, says nothing of the kernel.
@@ -88,8 +87,13 @@ class Worker:
         self._lost: WorkerLost | None = None
         self._listening = threading.Thread(target=self._listen, daemon=True)
         self._hearing = threading.Thread(target=self._hear, daemon=True)
-        self._listening.start()
-        self._hearing.start()
+        try:
+            self._listening.start()
+            self._hearing.start()
+        except BaseException:
+            # Interrupted before anyone knows of it.
+            _kill_group(self._process)
+            raise
 
     @property
     def alive(self) -> bool:
@@ -117,8 +121,8 @@ class Worker:
         return futures
 
     def stop(self) -> None:
-        """End the process at once."""
-        self._process.kill()
+        """End the process at once, and what its compiler started."""
+        _kill_group(self._process)
         self._listening.join()
 
     def _listen(self) -> None:
@@ -178,9 +182,8 @@ def _outcome(reply: Mapping[str, Any], printed: list[str]) -> Outcome:
         # The place of a failure in ptxas or in a pass stands in the print only.
         located = [line.strip() for line in printed if "loc(" in line and "error:" in line]
         text = "\n\n".join([text, *located])
-    if found := _SPILLS.search("".join(printed)):
-        details.setdefault("spill_stores", int(found[1]))
-        details.setdefault("spill_loads", int(found[2]))
+    # Of Triton's kernels there is XLA's print only.
+    details = {**ptxas_numbers("".join(printed)), **details}
     if status == "failed" and (_NOT_THE_KERNEL.search(text) or not _THE_KERNEL.search(text)):
         status, text = "unavailable", text.split("\n")[0]
     return Outcome(status, reply.get("seconds", 0.0), text, details)
@@ -194,6 +197,12 @@ def _lost(status: int, said: str) -> WorkerLost:
     from_outside = -status in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)
     verb = "was killed" if from_outside else "crashed"
     return WorkerLost(f"the compiler's process {verb} ({name})", said, by_itself=not from_outside)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _close(stream: IO[bytes] | None) -> None:

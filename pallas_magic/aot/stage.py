@@ -32,15 +32,19 @@ def compile_jobs(jobs: Sequence[Job], progress: Progress | None = None) -> list[
     """What became of each job; what was compiled before is not compiled again."""
     keys = [_key(job) for job in jobs]
     new = {key: job for key, job in zip(keys, jobs, strict=True) if key not in _outcomes}
-    found = dict(zip(new, pool().run(list(new.values()), progress), strict=True)) if new else {}
-    results = [found[key] if key in found else _outcomes[key] for key in keys]
-    for key, outcome in found.items():
+    known = {key: _outcomes[key] for key in keys if key not in new}
+    key_of = {id(job): key for key, job in new.items()}
+
+    def keep(job: Job, outcome: Outcome) -> None:
         # What may end otherwise the next time is tried again then.
         if outcome.status in ("ok", "failed", "crashed"):
-            _outcomes[key] = outcome
+            _outcomes[key_of[id(job)]] = outcome
+
+    found = pool().run(list(new.values()), progress, keep) if new else []
     while len(_outcomes) > _REMEMBERED:
         _outcomes.popitem(last=False)
-    return results
+    known |= zip(new, found, strict=True)
+    return [known[key] for key in keys]
 
 
 def _key(job: Job) -> Key:

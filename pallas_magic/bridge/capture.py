@@ -22,8 +22,8 @@ from jax._src.pallas import core, mpmd, pallas_call
 from jax._src.state.types import AbstractRef
 from jax.experimental.xla_metadata import set_xla_metadata
 
-from pallas_magic.bridge.frames import place_of, traceback_places, user_frames
-from pallas_magic.bridge.objects import ObjectRecorder
+from pallas_magic.bridge.frames import place_of, places_around, traceback_places, user_frames
+from pallas_magic.bridge.objects import BuiltObject, ObjectRecorder, built_in
 from pallas_magic.bridge.patches import replaced_attribute
 from pallas_magic.failure import Site
 from pallas_magic.source.document import Place
@@ -51,7 +51,9 @@ class Call:
 
     ``params`` and ``avals`` are the primitive's. ``parent`` is the call as the
     user wrote it when this one came out of a transformation (vmap, jvp) of it.
-    ``applied`` is the user's expression that called the kernel.
+    ``applied`` is the user's expression that called the kernel, ``caller`` the
+    frame state in which it ran, and ``around`` are the user's calls that led to
+    it, itself first, as far as no code of JAX's lies between.
     """
 
     primitive: Any
@@ -61,6 +63,8 @@ class Call:
     applied: Place | None
     built: Built | None
     parent: Call | None = None
+    caller: BuiltObject | None = None
+    around: tuple[Place, ...] = ()
 
     @property
     def is_pallas_call(self) -> bool:
@@ -214,9 +218,17 @@ class Recorder:
         avals = tuple(jax.typeof(arg) for arg in args)
         built = self._built(frame)
         mesh = jax.sharding.get_abstract_mesh()
-        call = Call(primitive, told_alike(primitive, params), avals, mesh, applied, built)
+        call = Call(
+            primitive,
+            told_alike(primitive, params),
+            avals,
+            mesh,
+            applied,
+            built,
+            around=places_around(user),
+        )
         if built is not None:
-            return call
+            return dataclasses.replace(call, caller=built_in(user) if user is not None else None)
         return dataclasses.replace(call, parent=self._same_kernel(call))
 
     def _same_kernel(self, call: Call) -> Call | None:

@@ -13,7 +13,7 @@ from jax._src.state.types import AbstractRef
 from pallas_magic.failure import Captured
 
 _MOST_ELEMENTS = 1 << 20
-_RAISED_IN = ("_trace_kernel_to_jaxpr", "to_block_mapping")
+_RAISED_IN = ("_trace_kernel_to_jaxpr", "to_block_mapping", "_error_if_non_ref_consts")
 
 
 def captured_arrays(frames: Sequence[FrameType], kernel: Any) -> tuple[Captured, ...]:
@@ -26,6 +26,9 @@ def captured_arrays(frames: Sequence[FrameType], kernel: Any) -> tuple[Captured,
         index_map = getattr(last.f_locals.get("self"), "index_map", None)
         function = getattr(index_map, "index_map", index_map)
     arrays = [one for one in _constants(last.f_locals) if not _is_ref(one)]
+    if last.f_code.co_name == "_error_if_non_ref_consts":
+        # A kernel on a mesh may close over scalars.
+        arrays = [one for one in arrays if jax.typeof(one).shape]
     names = dict(_outer_names(function))
     return tuple(_captured(array, names) for array in arrays)
 

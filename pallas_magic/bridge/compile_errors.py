@@ -9,17 +9,19 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.failures import make_failure
-from pallas_magic.bridge.kernels import Kernel, read_kernel
+from pallas_magic.bridge.kernels import Kernel
 from pallas_magic.bridge.locations import Location, path_at
-from pallas_magic.bridge.memory import certain_shortage, memory_use
+from pallas_magic.bridge.memory import memory_use
 from pallas_magic.bridge.objects import ObjectRecorder
-from pallas_magic.bridge.operands import kernel_refs
+from pallas_magic.bridge.operands import kernel_of
 from pallas_magic.bridge.recovery import Raised
-from pallas_magic.failure import Buffer, Failure, MemoryUse, Ref
+from pallas_magic.bridge.refusals import wide_index_map
+from pallas_magic.bridge.shortage import largest_ref
+from pallas_magic.bridge.suspects import suspect
+from pallas_magic.failure import Failure
 from pallas_magic.source.document import Place
 from pallas_magic.targets import Target
 
@@ -48,11 +50,11 @@ def compile_failure(
     call: Call, text: str, target: Target, objects: ObjectRecorder, error_type: str
 ) -> Failure:
     """The failure that a compiler told in ``text``, at the user's expression."""
-    kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
+    kernel = kernel_of(call, objects)
     memory = memory_use(text, call, kernel, target)
-    ref = _largest(memory.buffers) if memory is not None else None
+    ref = largest_ref(memory.buffers) if memory is not None else None
     locations = list(_locations(text))
-    path = path_at((location for location, _ in locations), kernel)
+    path = path_at((location for location, _ in locations), kernel) or suspect(text, kernel)
     raised = Raised(CompilerError(plain_text(text)), path, ref=ref)
     failure = make_failure(raised, raised.error, call, kernel, target, objects, "compile")
     if failure.place is None and locations:
@@ -60,23 +62,6 @@ def compile_failure(
     if failure.place is None:
         failure = _with_suspect(failure, text, call, kernel)
     return dataclasses.replace(failure, error_type=error_type, memory=memory, raised_in="")
-
-
-def shortage(call: Call, target: Target, objects: ObjectRecorder) -> MemoryUse | None:
-    """Memory that ``call`` lacks on ``target`` for certain, told without a compiler."""
-    kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
-    return certain_shortage(call, kernel, target)
-
-
-def shortage_failure(
-    call: Call, memory: MemoryUse, target: Target, objects: ObjectRecorder
-) -> Failure:
-    """The failure that :func:`shortage` found, at the spec of the largest buffer."""
-    kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
-    text = f"one copy of each block takes {memory.used} of {memory.limit} bytes of VMEM"
-    raised = Raised(CompilerError(text), (), ref=_largest(memory.buffers))
-    failure = make_failure(raised, raised.error, call, kernel, target, objects, "compile")
-    return dataclasses.replace(failure, error_type="OutOfMemory", memory=memory, raised_in="")
 
 
 def plain_text(text: str) -> str:
@@ -124,34 +109,11 @@ def _place(found: re.Match[str]) -> Place:
     return Place(found["file"], line, col, end_line, end_col, found["function"])
 
 
-def _largest(buffers: tuple[Buffer, ...]) -> Ref | None:
-    by_size = sorted(buffers, key=lambda buffer: buffer.size, reverse=True)
-    return next((buffer.ref for buffer in by_size if buffer.ref is not None), None)
-
-
 def _with_suspect(failure: Failure, text: str, call: Call, kernel: Kernel) -> Failure:
     """A failure without a location whose text fits one thing only."""
     if "func.return" not in text or "i64" not in text:
         return failure
-    ref = _ref_of_wide_index_map(call, kernel)
+    ref = wide_index_map(call, kernel)
     if ref is None or ref.spec is None:
         return failure
     return dataclasses.replace(failure, ref=ref, place=ref.spec.place)
-
-
-def _ref_of_wide_index_map(call: Call, kernel: Kernel) -> Ref | None:
-    """The first operand whose index map returns 64-bit integers, which no TPU takes."""
-    mapping = call.params.get("grid_mapping")
-    if mapping is None:
-        return None
-    before = int(mapping.num_index_operands)
-    for number, block in enumerate(mapping.block_mappings):
-        results = block.index_map_jaxpr.jaxpr.outvars
-        position = number + before
-        if position < len(kernel.refs) and any(_is_wide(result) for result in results):
-            return kernel.refs[position]
-    return None
-
-
-def _is_wide(atom: Any) -> bool:
-    return str(getattr(atom.aval, "dtype", "")) in ("int64", "uint64")

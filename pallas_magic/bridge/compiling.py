@@ -26,6 +26,7 @@ from jaxlib import xla_client
 from jaxlib.mlir import ir
 
 from pallas_magic.bridge.gpu_configs import gpu_target_config
+from pallas_magic.bridge.ptxas import ptxas_numbers
 from pallas_magic.targets import Target
 
 _TPU_SYSTEMS = {
@@ -44,11 +45,6 @@ _USED_MEMORY = re.compile(
 )
 _MEMORY = re.compile(r'"memory_space":"(\d+)","offset":"\d+","size":"(\d+)"')
 
-_PTXAS = {
-    "registers": re.compile(r"Used (\d+) registers"),
-    "spill_stores": re.compile(r"(\d+) bytes spill stores"),
-    "spill_loads": re.compile(r"(\d+) bytes spill loads"),
-}
 _loading = threading.Lock()
 
 
@@ -145,8 +141,7 @@ def _ptxas_log(target: Target) -> Iterator[Path | None]:
 def _registers(log: Path | None) -> Mapping[str, Any]:
     """What ptxas said of a Mosaic GPU kernel: registers a thread and bytes spilled."""
     texts = [file.read_text(errors="replace") for file in log.glob("*.ptxas")] if log else []
-    found = {name: pattern.findall("".join(texts)) for name, pattern in _PTXAS.items()}
-    return {name: max(map(int, numbers)) for name, numbers in found.items() if numbers}
+    return ptxas_numbers("".join(texts))
 
 
 def _scoped_memory(executable: Any) -> Mapping[str, Any]:

@@ -19,6 +19,8 @@ from pallas_magic.bridge.capture import Call, Recorder
 from pallas_magic.bridge.compile_errors import compile_failure, first_place, plain_text
 from pallas_magic.bridge.frames import exception_frames, exception_steps, is_user_frame, place_of
 from pallas_magic.bridge.kernels import inner_jaxprs
+from pallas_magic.bridge.lowered_programs import kernel_meant
+from pallas_magic.bridge.memory import memory_told
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.reconstruct import reconstruct_equation
 from pallas_magic.failure import CallSite, Failure
@@ -57,17 +59,31 @@ def compiler_said(error: BaseException, recorder: Recorder | None = None) -> Com
     named = _NAME.search(text)
     found = _call(error, named[1] if named is not None else "", recorder)
     if found is None:
-        name = named[1] if named is not None else "kernel"
-        place = first_place(text) or _user_place(error)
-        site = CallSite(None, None, "pallas_call")
-        said = plain_text(text)
-        failure = Failure(target, "compile", name, site, "", _ERROR_TYPE, said, place=place)
-        return CompilerSaid(name, target, failure)
+        return _said_of_lowered(error, text, named[1] if named is not None else "", target)
     call, objects = found
     failure = compile_failure(call, text, target, objects, _ERROR_TYPE)
     if failure.place is None:
         failure = dataclasses.replace(failure, place=call.applied or _user_place(error))
     return CompilerSaid(call.name, target, failure, call, objects)
+
+
+def _said_of_lowered(error: BaseException, text: str, name: str, target: Target) -> CompilerSaid:
+    """What was said of a kernel that was lowered earlier."""
+    kernel = kernel_meant(error, name, text)
+    name = name or (kernel.name if kernel is not None else "") or "kernel"
+    called = kernel.place if kernel is not None else None
+    failure = Failure(
+        target,
+        "compile",
+        name,
+        CallSite(None, None, "pallas_call", applied=called),
+        "",
+        _ERROR_TYPE,
+        plain_text(text),
+        place=first_place(text) or called or _user_place(error),
+        memory=memory_told(text, target),
+    )
+    return CompilerSaid(name, target, failure)
 
 
 def _compilers_text(error: BaseException) -> str | None:

@@ -9,19 +9,27 @@ from typing import Any
 
 from pallas_magic.bridge.block_checks import blocks_unchecked, refused_blocks
 from pallas_magic.bridge.capture import Call
-from pallas_magic.bridge.dataflow import flows
 from pallas_magic.bridge.float_indices import float_index_paths
 from pallas_magic.bridge.frames import definition_of, exception_frames, public_name
-from pallas_magic.bridge.kernels import Kernel, equation_places, in_warp_region, read_kernel
-from pallas_magic.bridge.layouts import is_layout_error, largest_allocation, suspect_path
+from pallas_magic.bridge.kernels import Kernel, equation_places, in_warp_region
+from pallas_magic.bridge.layouts import (
+    is_layout_error,
+    largest_allocation,
+    suspect_path,
+    tensor_memory_path,
+)
 from pallas_magic.bridge.locations import failing_path
 from pallas_magic.bridge.lowering import Lowered, lower
 from pallas_magic.bridge.memory import memory_use
+from pallas_magic.bridge.narrow_products import narrow_product_paths
 from pallas_magic.bridge.objects import ObjectRecorder
-from pallas_magic.bridge.operands import kernel_refs, scoped_site, scratch_site
+from pallas_magic.bridge.operands import kernel_of, scoped_site, scratch_site
 from pallas_magic.bridge.operations import operation_of
-from pallas_magic.bridge.recovery import Backend, MissingRule, Raised, Recovered, recover
+from pallas_magic.bridge.recovery import Backend, MissingRule, Raised, Recovered
+from pallas_magic.bridge.refusals import refusals
+from pallas_magic.bridge.shortage import Shortage, shortages
 from pallas_magic.bridge.specs import static_grid
+from pallas_magic.bridge.verified import is_independent, recover_verified
 from pallas_magic.bridge.warps import warp_region
 from pallas_magic.failure import CallSite, Failure, Ref
 from pallas_magic.report import Stage
@@ -42,14 +50,29 @@ class Found:
 def find_failures(call: Call, lowered: Lowered, target: Target, objects: ObjectRecorder) -> Found:
     """Every independent failure of a call whose lowering raised ``lowered.error``."""
     first = lowered.error
-    if first is None:
-        return Found(())
-    kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
-    recovered = _recovered(first, call, target, kernel)
+    kernel = kernel_of(call, objects)
+    recovered = _recovered(first, call, target, kernel) if first is not None else Recovered()
     failures = tuple(
-        make_failure(one, first, call, kernel, target, objects) for one in recovered.raised
+        make_failure(one, first or one.error, call, kernel, target, objects)
+        for one in recovered.raised
     )
-    return Found(failures, recovered.more)
+    failed = {one.place for one in failures}
+    refused = (
+        refused_failure(one, call, kernel, target, objects)
+        for one in (*refusals(call, kernel, target), *shortages(call, kernel, target))
+    )
+    return Found((*failures, *(one for one in refused if one.place not in failed)), recovered.more)
+
+
+def refused_failure(
+    raised: Raised, call: Call, kernel: Kernel, target: Target, objects: ObjectRecorder
+) -> Failure:
+    """What a compiler refuses for certain, as if it had been asked."""
+    failure = make_failure(raised, raised.error, call, kernel, target, objects, "compile")
+    if isinstance(raised.error, Shortage):
+        lacking = raised.error.memory
+        return dataclasses.replace(failure, raised_in="", error_type="OutOfMemory", memory=lacking)
+    return dataclasses.replace(failure, raised_in="", error_type="libtpu")
 
 
 def _recovered(first: BaseException, call: Call, target: Target, kernel: Kernel) -> Recovered:
@@ -59,45 +82,36 @@ def _recovered(first: BaseException, call: Call, target: Target, kernel: Kernel)
             error = lower(call, target).error
             rest = _recovered(error, call, target, kernel) if error else Recovered()
         return dataclasses.replace(rest, raised=(*blocks, *rest.raised))
-    if paths := float_index_paths(first, kernel):
+    if paths := float_index_paths(first, kernel) or narrow_product_paths(first, kernel):
         return Recovered(tuple(Raised(first, path) for path in paths))
     backend = backend_of(first)
     if backend is None or backend.is_late(first):
         return Recovered((_placed(first, kernel),))
-    recovered = recover(call, target, backend)
+    recovered = recover_verified(call, target, backend, kernel)
     ending = recovered.ending
     if ending is None:
         return recovered if recovered.raised else Recovered((_placed(first, kernel),))
     last = _placed(ending, kernel)
     if not recovered.raised:
         return dataclasses.replace(recovered, raised=(last,))
-    if backend.trusts_ending and _is_independent(last, recovered.raised, call):
+    if backend.trusts_ending and is_independent(last, recovered.raised, call):
         return dataclasses.replace(recovered, raised=(*recovered.raised, last))
     return recovered
 
 
 def _placed(error: BaseException, kernel: Kernel) -> Raised:
     """An error that belongs to no rule, with the equation it is about."""
-    path = failing_path(error, kernel)
+    path = tensor_memory_path(error, kernel) or failing_path(error, kernel)
     if not path and is_layout_error(error):
         path = suspect_path(kernel)
     return Raised(error, path, ref=largest_allocation(error, kernel))
-
-
-def _is_independent(last: Raised, earlier: tuple[Raised, ...], call: Call) -> bool:
-    """Whether the equation of ``last`` neither failed before nor takes what did."""
-    if not last.equations:
-        return False
-    failed = [raised.equations[-1] for raised in earlier if raised.equations]
-    reached = {*flows(call.jaxprs[0], failed), *(id(equation) for equation in failed)}
-    return all(id(equation) not in reached for equation in last.equations)
 
 
 def error_as_it_is(
     error: BaseException, call: Call, target: Target, objects: ObjectRecorder
 ) -> Failure:
     """The failure of ``call`` that ``error`` tells by itself, nothing lowered again."""
-    kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
+    kernel = kernel_of(call, objects)
     return make_failure(Raised(error), error, call, kernel, target, objects)
 
 
@@ -150,7 +164,7 @@ def make_failure(
         warp=warp_region(path, kernel),
         semantics=_semantics(raised.context),
         memory=memory_use(str(raised.error), call, kernel, target),
-        operation=operation_of(path),
+        operation=operation_of(path, call.jaxprs[0], _program_sizes(call)),
     )
 
 
@@ -176,6 +190,14 @@ def call_site(call: Call) -> CallSite:
         applied=call.applied,
         grid=static_grid(mapping.grid) if mapping is not None else (),
     )
+
+
+def _program_sizes(call: Call) -> tuple[int | None, ...]:
+    """The sizes that ``program_id`` counts to, none where ``vmap`` has added to the grid."""
+    mapping = call.params.get("grid_mapping")
+    if mapping is None or mapping.vmapped_dims:
+        return ()
+    return static_grid(mapping.grid)
 
 
 def kernel_function(call: Call) -> Any:

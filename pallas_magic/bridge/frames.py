@@ -48,6 +48,18 @@ def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
         frame = frame.f_back
 
 
+def places_around(frame: types.FrameType | None) -> tuple[Place, ...]:
+    """Where ``frame`` and the user's frames right around it are, innermost first."""
+    places = []
+    while frame is not None and is_user_frame(frame):
+        place = place_of(frame.f_code, frame.f_lasti)
+        if place is None:
+            break
+        places.append(place)
+        frame = frame.f_back
+    return tuple(places)
+
+
 def traceback_places(traceback: Any) -> tuple[Place, ...]:
     """The user's places in an equation's traceback, outermost first."""
     places = [
@@ -86,3 +98,9 @@ def exception_steps(error: BaseException) -> Iterator[types.TracebackType]:
     while step is not None:
         yield step
         step = step.tb_next
+
+
+def error_place(error: BaseException) -> Place | None:
+    """The innermost expression of the user's that ``error`` passed."""
+    steps = [step for step in exception_steps(error) if is_user_frame(step.tb_frame)]
+    return place_of(steps[-1].tb_frame.f_code, steps[-1].tb_lasti) if steps else None

@@ -23,6 +23,8 @@ MOST_EQUATIONS = 3000
 _TICK_SECONDS = 0.05
 _MOST_EXTENSION = 4
 TOO_SLOW = "running it in interpret mode takes too long"
+_NO_PROGRAM_ID = "MLIR translation rule for primitive 'program_id' not found"
+_PROGRAM_ID = "it has no `pl.program_id` inside a loop or a branch; ask for it before"
 _RANDOM = ("prng", "random_", "threefry", "stochastic")
 _REMOTE = ("remote",)
 _PRINTS = ("debug_print", "debug_callback", "pure_callback", "io_callback")
@@ -89,8 +91,7 @@ class InterpretedCall:
             raise
         except Exception as error:
             self._reset()
-            first_line = (str(error).strip() or type(error).__name__).split("\n")[0]
-            raise NotInterpretable(f"interpret mode cannot run it: {first_line}") from error
+            raise NotInterpretable(f"interpret mode cannot run it: {in_a_line(error)}") from error
         except BaseException:
             self._reset()
             raise
@@ -106,6 +107,12 @@ class InterpretedCall:
 
             reset = interpret_pallas_call.reset_gpu_interpret_mode_state
             reset()  # type: ignore[no-untyped-call]
+
+
+def in_a_line(error: BaseException) -> str:
+    """What interpret mode says, in one line and with what to do about it where that is known."""
+    first_line = (str(error).strip() or type(error).__name__).split("\n")[0]
+    return _PROGRAM_ID if _NO_PROGRAM_ID in first_line else first_line
 
 
 def inputs_are_read(call: Call) -> bool:

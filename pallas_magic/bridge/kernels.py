@@ -174,7 +174,7 @@ def _access(equation: Any, path: tuple[Any, ...]) -> Access | None:
     name = equation.primitive.name
     if name not in _LOADS and name not in _STORES:
         return None
-    transforms, value, mask = _operands(equation)
+    transforms, value, mask = access_operands(equation)
     aval = value.aval if value is not None else equation.outvars[0].aval
     places = equation_places(path)
     return Access(
@@ -203,7 +203,7 @@ def equation_places(path: tuple[Any, ...]) -> tuple[Any, ...]:
     return ()
 
 
-def _operands(equation: Any) -> tuple[tuple[Any, ...], Any, Any]:
+def access_operands(equation: Any) -> tuple[tuple[Any, ...], Any, Any]:
     """The transforms, the stored value and the mask of a load or store."""
     if "args_tree" in equation.params:
         unflattened = jax.tree_util.tree_unflatten(equation.params["args_tree"], equation.invars)

@@ -15,6 +15,7 @@ from pallas_magic.bridge.kernels import Kernel
 from pallas_magic.failure import Ref
 
 _LAYOUT_TEXTS = ("Failed to infer a possible set of layouts", "Layout inference failed")
+_TENSOR_MEMORY_TEXT = "in_tmem_layouts"
 _MEMORY_TEXT = "exceeds available shared memory"
 _THREADS_OF_A_WARPGROUP = 128
 
@@ -24,10 +25,21 @@ def is_layout_error(error: BaseException) -> bool:
     return any(text in str(error) for text in _LAYOUT_TEXTS)
 
 
+def tensor_memory_path(error: BaseException, kernel: Kernel) -> tuple[Any, ...]:
+    """The first plain access of tensor memory, where ``error`` is about one of them.
+
+    Which of several JAX names changes from one lowering to the next.
+    """
+    if _TENSOR_MEMORY_TEXT not in str(error):
+        return ()
+    paths = kernel.path_of.values()
+    return next((path for path in paths if _touches_tensor_memory(path[-1])), ())
+
+
 def suspect_path(kernel: Kernel) -> tuple[Any, ...]:
     """The equations down to the likeliest culprit, empty where none stands out."""
     paths = list(kernel.path_of.values())
-    for is_suspect in (_touches_tensor_memory, _is_too_small, _is_row_reduction):
+    for is_suspect in (_touches_tensor_memory, _is_uneven, _is_row_reduction, _takes_apart):
         for path in paths:
             if is_suspect(path[-1]):
                 return path
@@ -53,12 +65,12 @@ def _touches_tensor_memory(equation: Any) -> bool:
     return "tmem" in str(getattr(equation.invars[0].aval, "memory_space", "")).lower()
 
 
-def _is_too_small(equation: Any) -> bool:
-    """Whether a warpgroup's threads cannot all hold a part of the value."""
+def _is_uneven(equation: Any) -> bool:
+    """Whether the value cannot be spread evenly over a warpgroup's threads."""
     if equation.primitive.name not in ("get", "swap"):
         return False
     shapes = [tuple(variable.aval.shape) for variable in equation.outvars]
-    return any(shape and math.prod(shape) < _THREADS_OF_A_WARPGROUP for shape in shapes)
+    return any(shape and math.prod(shape) % _THREADS_OF_A_WARPGROUP for shape in shapes)
 
 
 def _is_row_reduction(equation: Any) -> bool:
@@ -67,3 +79,8 @@ def _is_row_reduction(equation: Any) -> bool:
         return False
     shape = equation.invars[0].aval.shape
     return len(shape) > 1 and 0 < len(equation.params.get("axes", ())) < len(shape)
+
+
+def _takes_apart(equation: Any) -> bool:
+    """Whether values are cut or put together, which only tiled layouts allow."""
+    return equation.primitive.name in ("slice", "concatenate", "split")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
-from pallas_magic.bridge.frames import exception_steps
+from pallas_magic.bridge.frames import exception_steps, traceback_places
 from pallas_magic.bridge.kernels import Kernel, equation_places
 
 _FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
@@ -24,7 +24,7 @@ _WALKERS = ("_estimate_resources", "lower_jaxpr_to_triton_ir")
 
 @dataclasses.dataclass(frozen=True)
 class Location:
-    """Where an operation comes from; ``col`` is ``None`` if it is not known."""
+    """Where an operation comes from; ``col`` is ``None``, ``filename`` empty if not known."""
 
     filename: str
     line: int
@@ -42,15 +42,33 @@ def failing_path(error: BaseException, kernel: Kernel) -> tuple[Any, ...]:
 
 def path_at(locations: Iterable[Location], kernel: Kernel) -> tuple[Any, ...]:
     """The equations down to the one that is at the first of ``locations``, exact ones before."""
+    return next(iter(paths_at(locations, kernel)), ())
+
+
+def paths_at(locations: Iterable[Location], kernel: Kernel) -> list[tuple[Any, ...]]:
+    """The paths to all equations at the first of ``locations`` that has one."""
     for location in sorted(locations, key=lambda location: location.col is None):
-        for path in kernel.path_of.values():
-            if _is_at(path, location):
-                return path
-    return ()
+        if not location.filename:
+            return _unplaced(location.primitive, kernel)
+        if found := [path for path in kernel.path_of.values() if _is_at(path, location)]:
+            return found
+    return []
+
+
+def _unplaced(primitive: str, kernel: Kernel) -> list[tuple[Any, ...]]:
+    """The one equation of that name without a place of its own, none where there are several."""
+    found = [
+        path
+        for path in kernel.path_of.values()
+        if path[-1].primitive.name == primitive
+        and not traceback_places(path[-1].source_info.traceback)
+    ]
+    return found if len(found) == 1 else []
 
 
 def error_locations(error: BaseException) -> Iterator[Location]:
     """The places of the operations that ``error`` was raised about, innermost first."""
+    yield from _verifier_locations(error)
     for step in reversed(list(exception_steps(error))):
         frame = step.tb_frame
         if "__name__" not in frame.f_globals:
@@ -61,6 +79,15 @@ def error_locations(error: BaseException) -> Iterator[Location]:
                 yield from _operation_location(str(location))
 
 
+def _verifier_locations(error: BaseException) -> Iterator[Location]:
+    """Where MLIR's verifier says it met the operation; JAX keeps that in the cause only."""
+    cause: BaseException | None = error
+    while cause is not None:
+        for diagnostic in getattr(cause, "error_diagnostics", ()):
+            yield from _operation_location(str(diagnostic.location))
+        cause = cause.__cause__
+
+
 def _made_up(step: TracebackType) -> Location:
     """The place in a frame that JAX made up from a location; no code ever ran in it."""
     code = step.tb_frame.f_code
@@ -69,9 +96,11 @@ def _made_up(step: TracebackType) -> Location:
 
 def _operation_location(text: str) -> Iterator[Location]:
     found = _FILE_LOCATION.search(text)
-    if found is None:
-        return
     name = re.match(r'loc\("([^":]*)', text)
+    if found is None:
+        if name is not None:
+            yield Location("", 0, None, name[1])
+        return
     filename = _ESCAPE.sub(_unescaped, found[1].encode()).decode(errors="replace")
     primitive = name[1] if name is not None else ""
     yield Location(filename, int(found[2]), int(found[3]), primitive)

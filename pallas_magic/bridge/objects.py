@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from pallas_magic.bridge.frames import place_of, user_frames
@@ -50,6 +50,13 @@ class BuiltObject:
         return Site(place, type(self.value).__name__, token) if place is not None else None
 
 
+def built_in(frame: FrameType, value: Any = None) -> BuiltObject:
+    """What ``frame`` is about to get, with the state it is in."""
+    at_module_level = frame.f_locals is frame.f_globals
+    names = frame.f_globals if at_module_level else dict(frame.f_locals)
+    return BuiltObject(value, frame.f_code, frame.f_lasti, frame.f_globals, names)
+
+
 class ObjectRecorder:
     """The objects built while it is installed, found by identity."""
 
@@ -71,11 +78,8 @@ class ObjectRecorder:
     def note(self, value: Any, depth: int = 2) -> None:
         """Remember that the nearest user frame above the caller built ``value``."""
         frame = next(user_frames(sys._getframe(depth)), None)
-        if frame is None:
-            return
-        at_module_level = frame.f_locals is frame.f_globals
-        names = frame.f_globals if at_module_level else dict(frame.f_locals)
-        self.add(BuiltObject(value, frame.f_code, frame.f_lasti, frame.f_globals, names))
+        if frame is not None:
+            self.add(built_in(frame, value))
 
     def add(self, built: BuiltObject) -> None:
         """Remember an object whose building expression is known."""

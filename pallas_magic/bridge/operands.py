@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pallas_magic.bridge.capture import Call
-from pallas_magic.bridge.kernels import make_ref
+from pallas_magic.bridge.kernels import Kernel, make_ref, read_kernel
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.specs import flat_specs, operands_of, specs_of, window
 from pallas_magic.failure import Ref, Role, Site, Window
+
+_read: weakref.WeakKeyDictionary[Call, tuple[ObjectRecorder, Kernel]] = weakref.WeakKeyDictionary()
+
+
+def kernel_of(call: Call, objects: ObjectRecorder) -> Kernel:
+    """The kernel of ``call``, read once: a check asks for it several times."""
+    known = _read.get(call)
+    if known is None or known[0] is not objects:
+        kernel = read_kernel(call.jaxprs[0], kernel_refs(call, objects))
+        known = _read[call] = objects, kernel
+    return known[1]
 
 
 def kernel_refs(call: Call, objects: ObjectRecorder) -> tuple[Ref, ...]:

@@ -16,7 +16,7 @@ import importlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import FrameType
 from typing import Any, Protocol
@@ -94,9 +94,18 @@ class Backend(Protocol):
         """Whether an error fed by a stand-in says nothing of its own."""
 
 
-def recover(call: Call, target: Target, backend: Backend, limit_seconds: float = 30.0) -> Recovered:
-    """All independent errors of one lowering."""
-    journal = _Journal(backend)
+def recover(
+    call: Call,
+    target: Target,
+    backend: Backend,
+    limit_seconds: float = 30.0,
+    refused: Mapping[int, Exception] | None = None,
+) -> Recovered:
+    """All independent errors of one lowering.
+
+    ``refused`` has, by the identity of an equation, the error that its rule is to raise.
+    """
+    journal = _Journal(backend, refused or {})
     ending: Exception | None = None
     with ExitStack() as stack:
         for tables, key in backend.tables():
@@ -117,8 +126,9 @@ def recover(call: Call, target: Target, backend: Backend, limit_seconds: float =
 class _Journal:
     """What was raised in the thread that opened it, and the stand-ins handed out."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, refused: Mapping[int, Exception]) -> None:
         self.backend = backend
+        self._refused = refused
         self.raised: list[Raised] = []
         self.thread = threading.get_ident()
         self._started = time.monotonic()
@@ -142,6 +152,13 @@ class _Journal:
         spent = time.monotonic() - self._started
         if len(self.raised) >= MAX_ERRORS or spent > MAX_SECONDS:
             raise TooMany
+
+    def refuse(self) -> None:
+        """Raise what is to be raised for the equation at hand, if anything is."""
+        if self._refused and (equations := _equations(self.backend.walker)):
+            error = self._refused.get(id(equations[-1]))
+            if error is not None:
+                raise error
 
     def stand_in(self, context: Any, aval: Any) -> Any:
         try:
@@ -176,6 +193,7 @@ class _RecordingRules(dict[Any, Any]):
 
         def rule(context: Any, *operands: Any, **params: Any) -> Any:
             try:
+                journal.refuse()
                 if primitive not in self._rules:
                     raise MissingRule(primitive.name, _function(sys._getframe(1)))
                 return self._rules[primitive](context, *operands, **params)

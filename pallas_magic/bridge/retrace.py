@@ -33,7 +33,8 @@ class Parts:
     ``kernels`` has one function for each mesh of a ``pl.kernel``, else one.
     ``grid_spec`` is ``None`` for kernels without a grid spec; ``scratch`` and
     ``out_shape`` are pytrees as the user gave them. ``scratch`` is that of the
-    call's own keyword; a grid spec holds its own.
+    call's own keyword; a grid spec holds its own. ``more_operands`` are types of
+    arrays that the call is given behind those it was given.
     """
 
     kernels: tuple[Callable[..., Any], ...]
@@ -41,6 +42,7 @@ class Parts:
     scratch: Any = ()
     grid_spec: Any = None
     compiler_params: Any = None
+    more_operands: tuple[Any, ...] = ()
 
 
 def parts_of(call: Call) -> Parts:
@@ -75,9 +77,11 @@ def retrace(call: Call, parts: Parts) -> Call:
     built = recorded.built
     if built is None:
         raise NotRetraceable("the call that made this kernel was not seen")
-    make = _maker(built, parts)
-    avals = recorded.avals or _flat_avals(built)
-    again = trace_call(recorded, make, avals, {"built": _with_parts(built, parts)})
+    if parts.more_operands and (recorded is not call or recorded.parent is not None):
+        raise NotRetraceable("what transformed the call has no word on its new operands")
+    avals = (*(recorded.avals or _flat_avals(built)), *parts.more_operands)
+    built = _with_parts(built, parts)
+    again = trace_call(recorded, _maker(built, parts), avals, {"built": built})
     try:
         return same_transformations(call, again, trace_call)
     except Unexplained as reason:
@@ -181,6 +185,8 @@ def _gpu_kernel(outer: Mapping[str, Any], parts: Parts) -> Callable[..., Any]:
 
 def _with_parts(built: Built, parts: Parts) -> Built:
     """What the inner frame would have held, for those who look for specs in it."""
+    if parts.more_operands:
+        built = dataclasses.replace(built, locals=_with_operands(built.locals, parts.more_operands))
     if built.gpu is not None:
         gpu = {**built.gpu, "body": parts.kernels[0], "scratch_types": parts.scratch}
         return dataclasses.replace(built, gpu=gpu)
@@ -190,6 +196,20 @@ def _with_parts(built: Built, parts: Parts) -> Built:
         pairs = list(zip(meshes, parts.kernels, strict=True))
         changes = {"meshes_and_fns": pairs, "scratch_types": parts.scratch}
     return dataclasses.replace(built, locals={**built.locals, **changes})
+
+
+def _with_operands(inner: Mapping[str, Any], more: tuple[Any, ...]) -> dict[str, Any]:
+    known = inner["in_tree"].unflatten(range(inner["in_tree"].num_leaves))
+    if not isinstance(known, tuple):
+        raise NotRetraceable("the call was not given its operands one by one")
+    changes = {"in_tree": jax.tree_util.tree_structure((*known, *more))}
+    for name in ("flat_in_avals", "flat_avals"):
+        if name in inner:
+            changes[name] = (*inner[name], *more)
+    if "in_origins" in inner:
+        origins = (f"args[{len(known) + number}]" for number in range(len(more)))
+        changes["in_origins"] = (*inner["in_origins"], *origins)
+    return {**inner, **changes}
 
 
 def call_text(call: Call) -> str:

@@ -78,7 +78,9 @@ def window(spec: Any, array: Any) -> Window:
         array=static_shape(array),
         block=sizes,
         given="shape" if sizes is not None else _mistaken(block),
-        parameters=positional_names(getattr(index_map, "index_map", index_map)),
+        parameters=positional_names(getattr(index_map, "index_map", index_map))
+        if index_map is not None
+        else None,
         has_index_map=index_map is not None,
     )
 
@@ -120,8 +122,15 @@ def _prefetched(names: Mapping[str, Any], count: int) -> int:
 def _scratch(names: Mapping[str, Any], grid_spec: Any) -> list[Any]:
     trees = (names.get("scratch_types"), getattr(grid_spec, "scratch_shapes", None))
     tree = next((tree for tree in trees if tree is not None), ())
-    shapes = jax.tree_util.tree_leaves(tree)
+    shapes = [_as_type(shape) for shape in jax.tree_util.tree_leaves(tree)]
     return [shape for shape in shapes if hasattr(shape, "shape") and hasattr(shape, "dtype")]
+
+
+def _as_type(scratch: Any) -> Any:
+    """What stands for a scratch: a single semaphore, ``SemaphoreType.DMA``, has no shape itself."""
+    if hasattr(scratch, "shape") or not hasattr(scratch, "get_ref_aval"):
+        return scratch
+    return scratch.get_ref_aval()
 
 
 def _sizes(block: Any) -> tuple[int | None, ...] | None:

@@ -13,11 +13,13 @@ from pallas_magic.bridge.captured import trace_failure_place
 from pallas_magic.bridge.captured_values import captured_arrays
 from pallas_magic.bridge.frames import (
     definition_of,
+    exception_frames,
     exception_steps,
     is_user_frame,
     place_of,
     public_name,
 )
+from pallas_magic.bridge.gpu_traced import gpu_traced_refs, user_body
 from pallas_magic.bridge.specs import static_grid
 from pallas_magic.bridge.trace_builds import build_failure
 from pallas_magic.bridge.trace_specs import failing_ref, traced_refs
@@ -63,17 +65,19 @@ def trace_failure(
     inside = [step for step in steps[position:] if is_user_frame(step.tb_frame)]
     places = [p for step in inside or user[-1:] if (p := _place(step)) is not None]
     last = steps[-1].tb_frame
+    inwards = steps[steps.index(user[-1]) + 1 :] if user else []
     function = _kernel_function(inner.f_locals)
     failure = Failure(
         target=target,
         stage="trace",
         kernel=str(inner.f_locals.get("name") or getattr(function, "__name__", "kernel")),
         call=_site(applied, function, inner),
-        raised_in=public_name(last.f_globals.get("__name__", ""), last.f_code.co_name),
+        raised_in=_name(last),
         error_type=type(error).__name__,
         text=str(error),
         place=places[-1] if places else applied,
         stack=tuple(places[:-1]),
+        passed=tuple(_name(step.tb_frame) for step in inwards),
     )
     frames = [step.tb_frame for step in steps[position:]]
     try:
@@ -91,7 +95,10 @@ def _with_operands(
 ) -> Untraced:
     """The failure with all that JAX held of the call when it failed."""
     call = unfinished_call(error, recorder)
-    refs = traced_refs(frames[0].f_locals, function, recorder.objects)
+    whole = list(exception_frames(error))
+    refs = gpu_traced_refs(whole, recorder.objects) or traced_refs(
+        frames[0].f_locals, function, recorder.objects
+    )
     site = call.built.site if call is not None and call.built is not None else None
     if site is not None:
         failure = dataclasses.replace(
@@ -118,14 +125,27 @@ def is_users_own(error: BaseException) -> bool:
     return bool(steps) and is_user_frame(steps[-1].tb_frame)
 
 
-def trace_family(error: BaseException) -> Family:
-    """The back end of the kernel that could not be traced, as far as its modules tell."""
+def trace_family(error: BaseException) -> Family | None:
+    """The back end of the kernel that could not be traced, ``None`` where any will do."""
+    told: Family | None = None
     for step in exception_steps(error):
         if _kind(step) == "kernel" and "mosaic_gpu" in str(step.tb_frame.f_locals.get("meshes")):
             return "gpu"
         if ".mosaic_gpu." in step.tb_frame.f_globals.get("__name__", ""):
             return "gpu"
-    return "tpu"
+        told = told or _called_for(step)
+    return told
+
+
+def _called_for(step: TracebackType) -> Family | None:
+    """The back end of a Pallas call by its compiler's parameters and its memory spaces."""
+    names = step.tb_frame.f_locals if _kind(step) is not None else {}
+    things = [names.get("compiler_params")]
+    things += [getattr(aval, "memory_space", None) for aval in names.get("flat_kernel_avals", ())]
+    modules = [type(thing).__module__ for thing in things]
+    if any(".mosaic_gpu" in module or ".triton" in module for module in modules):
+        return "gpu"
+    return "tpu" if any(".mosaic." in module for module in modules) else None
 
 
 def _site(applied: Place | None, function: Any, inner: FrameType) -> CallSite:
@@ -146,6 +166,10 @@ def _kind(step: TracebackType) -> str | None:
     return _INNER.get((frame.f_globals.get("__name__", ""), frame.f_code.co_name))
 
 
+def _name(frame: FrameType) -> str:
+    return public_name(frame.f_globals.get("__name__", ""), frame.f_code.co_name)
+
+
 def _place(step: TracebackType) -> Place | None:
     return place_of(step.tb_frame.f_code, step.tb_lasti)
 
@@ -156,4 +180,4 @@ def _kernel_function(names: dict[str, Any]) -> Any:
         function = names["meshes_and_fns"][0][1]
     while isinstance(function, functools.partial):
         function = function.func
-    return inspect.unwrap(function) if callable(function) else None
+    return inspect.unwrap(user_body(function)) if callable(function) else None

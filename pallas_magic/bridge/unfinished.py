@@ -7,6 +7,7 @@ call again with an edited kernel.
 
 from __future__ import annotations
 
+import dataclasses
 from types import FrameType
 from typing import Any
 
@@ -14,7 +15,8 @@ import jax
 from jax._src.pallas import mpmd, pallas_call
 
 from pallas_magic.bridge.capture import Built, Call, Recorder
-from pallas_magic.bridge.frames import exception_frames, is_user_frame
+from pallas_magic.bridge.frames import exception_frames, exception_steps, is_user_frame
+from pallas_magic.bridge.objects import BuiltObject, built_in
 
 _PALLAS_CALL = ("jax._src.pallas.pallas_call", "wrapped")
 _KERNEL = ("jax._src.pallas.mpmd", "wrapper")
@@ -41,7 +43,16 @@ def unfinished_call(error: BaseException, recorder: Recorder) -> Call | None:
     is_pallas_call = _name(frames[position]) == _PALLAS_CALL
     primitive = pallas_call.pallas_call_p if is_pallas_call else mpmd.mpmd_map_p
     mesh = jax.sharding.get_abstract_mesh()
-    return Call(primitive, {}, avals, mesh, None, built)
+    user = next((frame for frame in reversed(before) if is_user_frame(frame)), None)
+    caller = _state(error, user) if user is not None else None
+    return Call(primitive, {}, avals, mesh, None, built, caller=caller)
+
+
+def _state(error: BaseException, frame: FrameType) -> BuiltObject | None:
+    """The state of ``frame`` where ``error`` passed it, which it has left since."""
+    steps = exception_steps(error)
+    last = next((step.tb_lasti for step in steps if step.tb_frame is frame), None)
+    return dataclasses.replace(built_in(frame), last_instruction=last) if last is not None else None
 
 
 def _is_inner(frame: FrameType) -> bool:

@@ -16,6 +16,7 @@ from jax._src.interpreters import mlir
 from jax._src.pallas import mpmd, pallas_call
 
 from pallas_magic.bridge.gpu_values import is_ours, why_not_interpretable
+from pallas_magic.bridge.interpret import in_a_line
 from pallas_magic.bridge.patches import replaced_item
 from pallas_magic.stopping import StopCell
 
@@ -78,8 +79,7 @@ def _interpreted(
         interpret = params.get("interpret") or True
         return original(context, *operands, **{**params, "interpret": interpret})
     except Exception as error:
-        first_line = (str(error).strip() or type(error).__name__).split("\n")[0]
-        raise StopCell(f"interpret mode cannot run this kernel: {first_line}") from error
+        raise StopCell(f"interpret mode cannot run this kernel: {in_a_line(error)}") from error
 
 
 def _interprets_core_map_to_zeros() -> bool:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from pallas_magic.report import Source, Span
+from pallas_magic.source.files import is_editable
+from pallas_magic.source.loaded import is_loaded, loaded_codes
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -31,6 +33,10 @@ class Place:
     end_line: int
     end_col: int
     function: str = ""
+
+    def same_stretch(self, other: Place) -> bool:
+        """Whether both are the same stretch of the same text."""
+        return dataclasses.replace(self, function=other.function) == other
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +96,8 @@ class Library(Mapping[str, Document]):
         self._by_key: dict[str, Document] = {}
         self._by_filename: dict[str, Document] = {}
         self._modules: dict[str, dict[str, str]] = {}
+        self._states: dict[str, object] = {}
+        self._tried: dict[str, object] = {}
 
     def add(self, document: Document) -> None:
         """Make ``document`` the one found under its file name."""
@@ -97,10 +105,33 @@ class Library(Mapping[str, Document]):
         self._by_filename[document.filename] = document
 
     def find(self, filename: str) -> Document | None:
-        """The document compiled under ``filename``, reading the file if it is one."""
-        if filename not in self._by_filename and (document := read_file(filename)):
-            self.add(document)
+        """The document compiled under ``filename``, reading the file if it is one.
+
+        A file that changed is read again once the code that is loaded is of its new text.
+        """
+        known = self._by_filename.get(filename)
+        if known is not None and known.source.kind != "file":
+            return known
+        state = _state_of(filename)
+        if known is None or state != self._states.get(filename):
+            self._read(filename, known, state)
         return self._by_filename.get(filename)
+
+    def _read(self, filename: str, known: Document | None, state: object) -> None:
+        codes = loaded_codes(filename)
+        if known is not None and self._tried.get(filename) == (state, codes):
+            return
+        self._tried[filename] = state, codes
+        document = read_file(filename)
+        if known is None or (document is not None and is_loaded(codes, document.source.text)):
+            self._states[filename] = state
+            if document is not None:
+                self.add(document)
+
+    def cells(self) -> Iterator[Document]:
+        """The cells, which share one namespace, the last one first."""
+        known = [document for document in self.values() if document.source.kind == "cell"]
+        yield from reversed(known)
 
     def span(self, place: Place | None) -> Span | None:
         """The user's span of ``place``, ``None`` where no user text is known."""
@@ -144,9 +175,20 @@ def plain_document(filename: str, text: str, source: Source, key: str) -> Docume
 
 def read_file(filename: str) -> Document | None:
     """The document of a Python file, or of a name that ``linecache`` knows."""
+    linecache.checkcache(filename)
     lines = linecache.getlines(filename)
     if not lines:
         return None
     text = "".join(lines)
     label = Path(filename).name if Path(filename).exists() else filename
-    return plain_document(filename, text, Source("file", label, text), filename)
+    source = Source("file", label, text, editable=is_editable(filename))
+    return plain_document(filename, text, source, filename)
+
+
+def _state_of(filename: str) -> object:
+    """Equal as long as the file does not change."""
+    try:
+        found = Path(filename).stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size

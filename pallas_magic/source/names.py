@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from pallas_magic.source.document import Document, Library
@@ -45,13 +46,13 @@ def namespace(sources: Library, document: Document) -> Iterator[Syntax]:
     """The syntax of all documents that share a namespace with ``document``, itself first."""
     shared = [document]
     if document.source.kind == "cell":
-        cells = [other for other in sources.values() if other.source.kind == "cell"]
-        shared += [other for other in reversed(cells) if other is not document]
+        shared += [other for other in sources.cells() if other is not document]
     for one in shared:
         if (syntax := parse(one)) is not None:
             yield syntax
 
 
+@functools.lru_cache(maxsize=1024)
 def _imported(syntax: Syntax) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in ast.walk(syntax.module):

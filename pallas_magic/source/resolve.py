@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pallas_magic.source.document import Library
 from pallas_magic.source.names import namespace
+from pallas_magic.source.scopes import assigned_value, last_binding, own_nodes
 from pallas_magic.source.syntax import Function, Syntax
 
 _MAX_STEPS = 8
@@ -108,10 +109,8 @@ def _assigned(sources: Library, expression: Expression) -> Expression | None:
     for scope in expression.syntax.functions(node):
         if node.id in local_names(scope):
             return _only(expression.syntax, node.id, scope)
-    for syntax in namespace(sources, expression.syntax.document):
-        if found := _only(syntax, node.id, syntax.module):
-            return found
-    return None
+    bound = last_binding(namespace(sources, expression.syntax.document), node.id)
+    return _only(bound[0], node.id, bound[0].module) if bound is not None else None
 
 
 def _only(syntax: Syntax, name: str, scope: ast.AST) -> Expression | None:
@@ -121,23 +120,8 @@ def _only(syntax: Syntax, name: str, scope: ast.AST) -> Expression | None:
         for node in own_nodes(scope)
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
     ]
-    if len(stores) != 1:
-        return None
-    statement = syntax.parent(stores[0])
-    if isinstance(statement, ast.Assign) and statement.targets == [stores[0]]:
-        return Expression(syntax, statement.value)
-    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
-        return Expression(syntax, statement.value)
-    return None
-
-
-def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a scope without those of the functions and classes inside it."""
-    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-    for child in ast.iter_child_nodes(scope):
-        yield child
-        if not isinstance(child, inner):
-            yield from own_nodes(child)
+    value = assigned_value(syntax, stores[0]) if len(stores) == 1 else None
+    return Expression(syntax, value) if value is not None else None
 
 
 def _returned(sources: Library, expression: Expression) -> Expression | None:

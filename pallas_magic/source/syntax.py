@@ -128,7 +128,7 @@ def end_of(node: Positioned) -> tuple[int, int]:
     return _extent(node)[2:]
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=1024)
 def parse(document: Document) -> Syntax | None:
     """The syntax of ``document``, ``None`` where it does not parse."""
     try:

@@ -13,6 +13,8 @@ from jax.experimental.pallas import tpu as pltpu
 from pallas_magic.bridge.capture import Recorder
 from pallas_magic.bridge.compile_errors import compile_failure, plain_text
 from pallas_magic.failure import Failure, MemoryUse
+from pallas_magic.rules import fallback
+from pallas_magic.source.document import Library
 from pallas_magic.targets import default_target
 
 WRAPPED = """\
@@ -97,6 +99,37 @@ def failure_of(text: str) -> Failure:
     return compile_failure(call, text, default_target("tpu"), recorder.objects, "JaxRuntimeError")
 
 
+def masked(kernel: Any) -> Failure:
+    """A compiler's crash over the layout of booleans, on ``kernel``."""
+    recorder = Recorder()
+    with recorder.installed():
+        array: Any = jax.eval_shape(lambda: jnp.zeros((32, 128)))
+        jax.eval_shape(pl.pallas_call(kernel, out_shape=array), array)
+    (call,) = recorder.calls
+    text = "the compiler crashes on it: Check failed: rem == 0 (1024 vs. 0)"
+    return compile_failure(call, text, default_target("tpu"), recorder.objects, "CompilerLost")
+
+
+def test_a_crash_is_told_at_the_one_operation_that_can_be_meant() -> None:
+    def once(x_ref: Any, o_ref: Any) -> None:
+        keep = jnp.max(x_ref[...], axis=1) > 0
+        o_ref[...] = jnp.where(keep[:, None], x_ref[...], 0.0)
+
+    line = once.__code__.co_firstlineno + 2
+    place = masked(once).place
+    assert place is not None
+    assert (place.line, place.col, place.end_col) == (line, 31, 44)
+
+
+def test_a_crash_that_two_operations_can_mean_is_told_of_neither() -> None:
+    def twice(x_ref: Any, o_ref: Any) -> None:
+        keep = jnp.max(x_ref[...], axis=1) > 0
+        o_ref[...] = jnp.where(keep[:, None], x_ref[...], 0.0)
+        o_ref[...] += jnp.where(keep[:, None], x_ref[...], 0.0)
+
+    assert masked(twice).place is None
+
+
 def memory_of(text: str) -> MemoryUse:
     memory = failure_of(text).memory
     assert memory is not None
@@ -109,6 +142,12 @@ def test_the_message_stands_alone() -> None:
         "See https://openxla.org/xla/errors/error_2003 for more details.\n\n"
         'The MLIR operation involved:\n  %4 = "tpu.vector_load"(%arg2)'
     )
+
+
+def test_xla_s_page_on_an_error_is_named() -> None:
+    found = fallback().diagnose(failure_of(WRAPPED.format(file="cell.py")), Library())
+    assert found.message.startswith("`kernel` does not compile for TPU v5e: E2003: ")
+    assert found.notes == ("XLA describes E2003 at https://openxla.org/xla/errors/error_2003",)
 
 
 @pytest.mark.parametrize(

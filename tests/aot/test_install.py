@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
+import socket
 import zipfile
 from importlib import metadata
 from pathlib import Path
@@ -11,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from pallas_magic.aot import install as installing
-from pallas_magic.aot.command import USAGE, run_command
+from pallas_magic.aot.command import INTERRUPTED, NOT_DONE, USAGE, run_command
 from pallas_magic.aot.compilers import (
     FOLDER_VARIABLE,
     compilers_folder,
     find_compiler,
     libtpu_requirement,
 )
+from pallas_magic.aot.installers import shown_of, why_failed
 
 VERSION = libtpu_requirement().removeprefix("libtpu==").replace("*", "7")
 
@@ -29,12 +32,25 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that pip and uv take their wheels from, and from nowhere else."""
+def unused_port() -> int:
+    """A port of this machine that nobody answers at."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@pytest.fixture
+def installer() -> None:
+    """Skip what needs pip or uv."""
     try:
         installing._installer()
     except installing.InstallFailed as neither:
         pytest.skip(str(neither))
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installer: None) -> Path:
+    """A folder that pip and uv take their wheels from, and from nowhere else."""
     folder = tmp_path / "wheels"
     folder.mkdir()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -97,7 +113,7 @@ def test_a_failed_installation_leaves_what_was_there(wheels: Path) -> None:
     kept = compilers_folder("tpu") / "kept"
     kept.mkdir(parents=True)
     status, said = run("install", "tpu")
-    assert status == 1
+    assert status == NOT_DONE
     assert said[-1].startswith("Nothing was installed: ")
     assert "libtpu" in said[-1]
     assert kept.exists()
@@ -110,7 +126,7 @@ def test_too_little_room_is_said_before_anything_is_loaded(
     make_wheel(wheels, "libtpu", VERSION)
     monkeypatch.setitem(installing._ROOM_NEEDED, "tpu", 10**18)
     status, said = run("install", "tpu")
-    assert status == 1
+    assert status == NOT_DONE
     assert said[-1].startswith(f"Nothing was installed: {compilers_folder('tpu').parent} has ")
     assert said[-1].endswith(" MB free; this takes up to 1,000,000,000,000 MB")
     assert not compilers_folder("tpu").exists()
@@ -119,7 +135,7 @@ def test_too_little_room_is_said_before_anything_is_loaded(
 def test_a_place_that_cannot_be_written_to_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, "/dev/null/compilers")
     status, said = run("install", "tpu")
-    assert (status, said[-1].endswith(": Not a directory")) == (1, True)
+    assert (status, said[-1].endswith(": Not a directory")) == (NOT_DONE, True)
 
 
 def test_the_gpu_set_is_the_plugin_of_this_jaxlib_and_two_tools() -> None:
@@ -148,7 +164,87 @@ def test_the_list_says_how_to_get_what_is_missing() -> None:
 
 
 def test_progress_is_told_in_megabytes() -> None:
-    assert installing._shown("Progress 52428800 of 213909504") == "  52 MB of 214 MB\r"
-    assert installing._shown("Progress 10 of 200") == ""
-    assert installing._shown("Downloading libtpu-1-py3-none-any.whl (203.1 MB)").strip()
-    assert installing._shown("Resolved 1 package") == ""
+    shown = shown_of("Progress 52428800 of 213909504")
+    assert (shown.strip(), shown[-1], len(shown)) == ("52 MB of 214 MB", "\r", 41)
+    assert shown_of("Progress 10 of 200") == ""
+    named = "Downloading libtpu-1-py3-none-any.whl (203.1 MB)"
+    assert shown_of(named) == f"  {named}"
+    assert shown_of("Installing collected packages: libtpu").strip() == "unpacking"
+    assert shown_of("Resolved 1 package") == ""
+
+
+# Each as pip 24 or uv 0.9 said it where the thing was so.
+FAILURES = {
+    "pip, no network": (
+        """
+WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError('x')'
+ERROR: Could not find a version that satisfies the requirement libtpu (from versions: )
+ERROR: No matching distribution found for libtpu
+""",
+        "the package index cannot be reached",
+    ),
+    "uv, no network": (
+        "  cause: error sending request for url (x)\n  cause: client error (Connect)",
+        "the package index cannot be reached",
+    ),
+    "a full disk": (
+        """
+Downloading libtpu-1.whl (214.4 MB)
+Progress 0 of 214355400
+ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device
+""",
+        "no space is left on the disk, there or for temporary files in ",
+    ),
+    "no wheel": (
+        "Looking in links: x\nERROR: No matching distribution found for libtpu==0.0.50.*",
+        "no package there fits this machine (",
+    ),
+    "anything else": ("WARNING: one\nERROR: it is broken\n\n", "ERROR: it is broken"),
+    "nothing": ("", "the installer failed and said nothing"),
+}
+
+
+@pytest.mark.parametrize(("said", "why"), FAILURES.values(), ids=FAILURES)
+def test_why_an_installer_failed_is_one_line(said: str, why: str) -> None:
+    told = why_failed(said.split("\n"))
+    assert told.startswith(why)
+    assert "WARNING" not in told
+    assert "Progress" not in told
+
+
+def test_an_index_that_is_not_there_is_said(
+    own_folder: Path, monkeypatch: pytest.MonkeyPatch, installer: None, unused_port: int
+) -> None:
+    for name in ("PIP_INDEX_URL", "UV_INDEX_URL"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{unused_port}/simple")
+    for name in ("PIP_FIND_LINKS", "UV_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    # A machine's own settings may name more places to find packages in.
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("UV_NO_CONFIG", "1")
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    monkeypatch.setenv("UV_CACHE_DIR", str(own_folder.parent / "cache"))
+    status, said = run("install", "tpu")
+    assert (status, said[-1]) == (
+        NOT_DONE,
+        "Nothing was installed: the package index cannot be reached",
+    )
+    assert list(own_folder.rglob("*")) == [compilers_folder("tpu").parent]
+
+
+def test_an_interrupted_installation_leaves_what_was_there(
+    wheels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_wheel(wheels, "libtpu", VERSION)
+    assert run("install", "tpu")[0] == 0
+    said: list[str] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        if len(said) == 2:
+            raise KeyboardInterrupt
+
+    assert run_command(("install", "tpu"), say) == INTERRUPTED
+    assert said[-1] == "Nothing was installed: interrupted"
+    assert find_compiler("tpu") is not None

@@ -41,6 +41,29 @@ def test_resolve(text: str, expected: str) -> None:
     assert resolve(library(document), last_expression(document)).text == expected
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        "a = g(1)\na = h(1)\n",
+        "def a(): pass\n",
+        "import a.b\n",
+        "def g():\n    global a\n    a = h(1)\n",
+        "for a in b: pass\n",
+        "from a_module_that_is_not_loaded import *\n",
+    ],
+)
+def test_a_cell_that_binds_a_name_in_another_way_hides_earlier_ones(later: str) -> None:
+    first, second, use = cell("a = f(1)\n", "first"), cell(later, "second"), cell("a\n", "use")
+    assert resolve(library(first, second, use), last_expression(use)).text == "a"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("a", "f(1)"), ("join", "join")])
+def test_a_star_hides_what_its_module_has(name: str, expected: str) -> None:
+    first = cell(f"{name} = f(1)\n", "first")
+    star, use = cell("from os.path import *\n", "star"), cell(f"{name}\n", "use")
+    assert resolve(library(first, star, use), last_expression(use)).text == expected
+
+
 def test_a_parameter_hides_a_name_of_the_module() -> None:
     document = cell("size = 1\ndef g(size):\n    return size\n")
     tree = syntax(document)
