@@ -81,13 +81,17 @@ from pallas_magic.source.resolve import Expression, resolve
 code = "PM211"
 name = "captured-constants"
 
-_RAISED_IN = "jax.pallas.pallas_call._trace_kernel_to_jaxpr"
-_TEXT = "captures constants"
+_RAISED_IN = (
+    "jax.pallas.pallas_call._trace_kernel_to_jaxpr",
+    "jax.pallas.mpmd._error_if_non_ref_consts",
+)
+_TEXTS = ("captures constants", "captures non-scalar array constants")
 _NOTE = "a kernel is compiled by itself and sees only the memory that the call hands it"
 
 
 def match(failure: Failure) -> bool:
-    return failure.raised_in == _RAISED_IN and _TEXT in failure.text and failure.warp is None
+    known = failure.raised_in in _RAISED_IN and any(text in failure.text for text in _TEXTS)
+    return known and failure.warp is None
 
 
 def diagnose(failure: Failure, sources: Library) -> Diagnostic:

@@ -74,8 +74,10 @@ from pallas_magic.failure import Candidate, Failure
 from pallas_magic.report import Diagnostic, Label, Span, TextEdit
 from pallas_magic.rules._refs.expressions import Failing, complete, failing, followed_by, numpy_name
 from pallas_magic.rules._specs.wording import diagnostic
+from pallas_magic.source.calls import argument
 from pallas_magic.source.document import Library
 from pallas_magic.source.resolve import Expression, resolve
+from pallas_magic.source.syntax import end_of, identifier, start_of
 
 code = "PM609"
 name = "float-index"
@@ -111,6 +113,7 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
 
 
 def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
+    yield from _divided(failure, sources)
     edits: list[TextEdit | None] = []
     for one in (failure, *failure.also):
         found = failing(one, sources)
@@ -118,9 +121,49 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
         int32 = numpy_name(sources, found.syntax, "int32") if found is not None else None
         if found is None or index is None or int32 is None:
             return
-        edits += followed_by(found.syntax, index, f".astype({int32})")
+        edits += followed_by(found.syntax, _start(index), f".astype({int32})")
     if known := complete(edits):
         yield Candidate("cast the index to an integer", known)
+
+
+def _start(index: ast.expr) -> ast.expr:
+    """Where a slice begins, `start` of `pl.ds(start, 8)`; any other index itself."""
+    if isinstance(index, ast.Call) and identifier(index.func) in ("ds", "dslice"):
+        return argument(index, "start", 0) or index
+    return index
+
+
+def _divided(failure: Failure, sources: Library) -> Iterator[Candidate]:
+    """The one division that the index comes from, made one without a remainder."""
+    found = failing(failure, sources)
+    if found is None or failure.also:
+        return
+    divisions = list({id(one.node): one for one in _divisions(sources, found)}.values())
+    if len(divisions) != 1:
+        return
+    syntax, node = divisions[0].syntax, divisions[0].node
+    assert isinstance(node, ast.BinOp)
+    between = syntax.text_between(end_of(node.left), start_of(node.right))
+    if between.strip() != "/":
+        return
+    edit = syntax.replace_between(
+        end_of(node.left), start_of(node.right), between.replace("/", "//")
+    )
+    if edit is not None:
+        yield Candidate("divide without a remainder", (edit,))
+
+
+def _divisions(sources: Library, found: Failing) -> Iterator[Expression]:
+    """The divisions in an index, and in what its names stand for."""
+    if not isinstance(found.node, ast.Subscript):
+        return
+    for node in ast.walk(found.node.slice):
+        if not isinstance(node, ast.expr):
+            continue
+        made = resolve(sources, Expression(found.syntax, node))
+        for part in ast.walk(made.node):
+            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div):
+                yield Expression(made.syntax, part)
 
 
 def _index(found: Failing | None, failure: Failure) -> ast.expr | None:

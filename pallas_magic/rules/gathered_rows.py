@@ -55,11 +55,12 @@ args = [jax.ShapeDtypeStruct((32,), jnp.int32), jax.ShapeDtypeStruct((256, 128),
 ```
 
 ## Fix safety
-The product adds one row to zeros. At the highest precision that is the row
-itself, as long as the table is finite: an infinity or NaN anywhere in a column
-makes all of it NaN. Indices out of range give zeros, where JAX takes the last
-row, and negative ones are not counted from the end. The product reads the whole
-table for each block of indices.
+The product is not called safe. It adds one row to zeros, at the highest
+precision the row itself, as long as the table is finite: an infinity or NaN
+anywhere in a column makes all of it NaN. Indices out of range give zeros, where
+JAX takes the last row, and negative ones are not counted from the end. The
+product reads the whole table for each block of indices. A row of a ref is safe
+where the kernel shows that its index is in range.
 
 ## References
 - Pallas documentation, "Scalar prefetch and block-sparse computation".

@@ -67,7 +67,9 @@ args = [jax.ShapeDtypeStruct((8, 128), jnp.float32)]
 ## Fix safety
 Moving a ref changes where its values lie, not the values: interpreted, the
 kernel before and after must agree exactly. A ref is moved to VMEM up to 2**19
-elements and to SMEM up to 8192; a bigger one has to be copied in parts.
+elements and to SMEM up to 8192; a bigger one has to be copied in parts. The copy
+into a block at the start of the kernel is the same as the pipeline's, made by hand:
+the place to begin from when only a part is needed.
 
 ## References
 - Pallas documentation, "TPU details": memory spaces, and "Pipelining".

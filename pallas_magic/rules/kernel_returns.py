@@ -67,7 +67,7 @@ from pallas_magic.rules._memory.layout import as_lines, can_take_lines
 from pallas_magic.rules._specs.kernels import KernelText, kernel_text
 from pallas_magic.rules._specs.wording import diagnostic
 from pallas_magic.source.document import Library
-from pallas_magic.source.resolve import own_nodes
+from pallas_magic.source.scopes import own_nodes
 from pallas_magic.source.syntax import start_of
 
 code = "PM210"

@@ -62,7 +62,8 @@ import ast
 from collections.abc import Iterator
 
 from pallas_magic.failure import Candidate, Failure
-from pallas_magic.report import Diagnostic, Span, TextEdit
+from pallas_magic.report import Diagnostic, TextEdit
+from pallas_magic.rules._environment.checks import check_instead, diagnostic
 from pallas_magic.source.calls import add_keyword, keyword
 from pallas_magic.source.document import Library
 from pallas_magic.source.syntax import syntax_of
@@ -76,30 +77,19 @@ def match(failure: Failure) -> bool:
 
 
 def diagnose(failure: Failure, sources: Library) -> Diagnostic:
-    return Diagnostic(
+    return diagnostic(
+        failure,
+        sources,
         code=code,
         name=name,
-        severity="error",
-        stage=failure.stage,
-        targets=(),
-        kernel=failure.kernel,
         message=f"`{failure.kernel}` was called on a CPU, which can only interpret it",
-        primary=sources.span(failure.place) or sources.span(failure.call.build),
-        primary_text="called here",
-        notes=("JAX sees no TPU or GPU on this machine",),
-        original=f"{failure.error_type}: {failure.text}",
+        mark="called here",
+        note="JAX sees no TPU or GPU on this machine",
     )
 
 
 def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
-    if edit := check_instead(failure, sources):
-        yield Candidate(
-            "check it for a TPU or GPU with `%%pallas_check`",
-            (edit,),
-            applicability="unsafe",
-            why="the cell is checked, and its values come from interpret mode",
-            shown_by="nature",
-        )
+    yield from check_instead(failure, sources, "check it for a TPU or GPU with `%%pallas_check`")
     if edit := _interpret(failure, sources):
         yield Candidate(
             "run it in interpret mode with `interpret=True`",
@@ -108,17 +98,6 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
             why="interpret mode is slow and accepts what a chip refuses",
             shown_by="interpreting",
         )
-
-
-def check_instead(failure: Failure, sources: Library) -> TextEdit | None:
-    """The edit that puts ``%%pallas_check`` on top of the cell the kernel was called in."""
-    place = failure.call.applied or failure.place
-    document = sources.find(place.filename) if place is not None else None
-    if document is None or document.source.kind != "cell":
-        return None
-    if document.source.text.lstrip().startswith("%%pallas_check"):
-        return None
-    return TextEdit(Span(document.key, 1, 0, 1, 0), "%%pallas_check\n")
 
 
 def _interpret(failure: Failure, sources: Library) -> TextEdit | None:

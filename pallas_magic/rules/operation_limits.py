@@ -3,18 +3,27 @@
 ## What it means
 The compiler has code for this operation, but not for this type or with these
 arguments: `jnp.argmax` of integers, a choice among more than two values, a
-`lax.top_k` that keeps the order of equal values.
+`lax.top_k` that keeps the order of equal values, a value taken apart in steps
+(`x[::2]`), a row of floats that counts, the inner product of two vectors.
 
 ## Why the hardware says no
 The vector unit finds the place of the largest element of float32 vectors only,
-and its select takes one mask and two values. What goes beyond that takes several
+its select takes one mask and two values, it counts in integers, and it loads
+from memory in steps but cannot pick every second row out of a register. The
+matrix unit multiplies matrices. What goes beyond that takes several
 instructions, and those have to be written.
 
 ## Fix
 - `jnp.argmax` and `jnp.argmin` of integers: the smallest place at which the
   extreme stands, or the numbers compared as float32;
 - `jnp.select` and `lax.select_n`: `jnp.where` inside `jnp.where`;
-- `lax.top_k`: rounds of maximum and mask.
+- `lax.top_k`: rounds of maximum and mask;
+- `x[::2]`: the ref read in steps, `x_ref[pl.ds(0, 4, stride=2), :]`, or the rows
+  put together;
+- `jnp.arange(128.0)`: integers that count, converted;
+- `jnp.vdot(x, y)`: `jnp.sum(x * y)`;
+- `lax.bitcast_convert_type` to another width: `pltpu.bitcast`, which joins or
+  parts rows instead of adding an axis.
 
 ## Example
 Fails:
@@ -55,9 +64,9 @@ args = [jax.ShapeDtypeStruct((8, 128), jnp.int32)]
 
 ## Fix safety
 All of these give the same numbers: interpreted, the kernel before and after must
-agree exactly. Compared as float32, integers beyond 2**24 can fall together;
-rounds of maximum and mask do not tell an element that is -infinity from one that
-was taken.
+agree exactly; a sum of products adds in another order. Compared as float32,
+integers beyond 2**24 can fall together; rounds of maximum and mask do not tell an
+element that is -infinity from one that was taken.
 
 ## References
 - Pallas documentation, "TPU details": supported operations.
@@ -73,8 +82,20 @@ from pallas_magic.report import Diagnostic
 from pallas_magic.rules._operations.best_places import place_fixes
 from pallas_magic.rules._operations.called import called
 from pallas_magic.rules._operations.choices import choice_fixes
-from pallas_magic.rules._operations.kinds import ONLY_FLOAT, REDUCE_INDEX, SELECT, is_limit
+from pallas_magic.rules._operations.counting import counting_fixes
+from pallas_magic.rules._operations.inner_products import inner_product_fixes
+from pallas_magic.rules._operations.kinds import (
+    ONLY_FLOAT,
+    REDUCE_INDEX,
+    SELECT,
+    WIDTHS,
+    is_float_count,
+    is_inner_product,
+    is_limit,
+    is_strided,
+)
 from pallas_magic.rules._operations.largest import largest_fixes
+from pallas_magic.rules._operations.strided_slices import strided_fixes
 from pallas_magic.rules._operations.wording import back_end, diagnostic, what_was_written
 from pallas_magic.rules._operations.wording import key as key
 from pallas_magic.source.document import Library
@@ -82,7 +103,15 @@ from pallas_magic.source.document import Library
 code = "PM304"
 name = "operation-limits"
 
-_FIXES = {"argmax": place_fixes, "argmin": place_fixes, "top_k": largest_fixes}
+_FIXES = {
+    "argmax": place_fixes,
+    "argmin": place_fixes,
+    "top_k": largest_fixes,
+    "slice": strided_fixes,
+    "iota": counting_fixes,
+    "dot_general": inner_product_fixes,
+}
+_ANOTHER_WIDTH = "`pltpu.bitcast` joins or parts rows, and has no new axis"
 
 
 def match(failure: Failure) -> bool:
@@ -97,7 +126,7 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
         name=name,
         message=f"{what_was_written(failure, sources)} {_limit(failure)}",
         mark="not implemented",
-        notes=(),
+        notes=(_ANOTHER_WIDTH,) if failure.text.startswith(WIDTHS) else (),
     )
 
 
@@ -118,6 +147,14 @@ def _limit(failure: Failure) -> str:
     if failure.text.startswith((REDUCE_INDEX, ONLY_FLOAT)):
         dtype = failure.operation.inputs[0].dtype if failure.operation.inputs else "this type"
         return f"of {dtype} is not implemented by {compiler}, that of float32 is"
+    if is_strided(failure):
+        return f"takes a value apart in steps, which {compiler} does not implement"
+    if is_float_count(failure):
+        return f"counts in floating point, which {compiler} does in integers only"
+    if is_inner_product(failure):
+        return f"multiplies two vectors; {compiler} multiplies matrices"
+    if failure.text.startswith(WIDTHS):
+        return f"changes the width of elements, which {compiler} does not implement"
     if "is_stable" in failure.text:
         return f"keeps the order of equal values, which {compiler} does not implement"
     return f"is not implemented by {compiler}"

@@ -84,8 +84,8 @@ from pallas_magic.rules._resources.wording import (
     cause_labels,
     ref_span,
     shape_words,
-    size_words,
 )
+from pallas_magic.sizes import size_words
 from pallas_magic.source.document import Library
 
 code = "PM801"

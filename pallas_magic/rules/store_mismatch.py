@@ -11,7 +11,8 @@ and broadcast; a ref does neither, so that nothing is lost or repeated unseen.
 ## Fix
 Give the value the dtype with `.astype(o_ref.dtype)`. Keep a reduced axis with
 `keepdims=True`, put in an axis with `[:, None]`, repeat the value with
-`jnp.broadcast_to`.
+`jnp.broadcast_to`. An output without a spec is one block, all of it: give it
+`out_specs` where the inputs have theirs.
 
 ## Example
 Fails:
@@ -60,7 +61,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from pallas_magic.failure import Candidate, Failure
+from pallas_magic.failure import Candidate, Failure, Ref
 from pallas_magic.report import Diagnostic, TextEdit
 from pallas_magic.rules._memory.assignment import Assignment, operator, operator_end
 from pallas_magic.rules._refs.expressions import (
@@ -79,6 +80,7 @@ from pallas_magic.rules._refs.reshaping import (
     keep_axis,
     keepable_reduction,
 )
+from pallas_magic.rules._specs.missing_specs import cut_like_input, no_spec_label, uncut_output
 from pallas_magic.rules._specs.wording import diagnostic, shape_text
 from pallas_magic.source.document import Library
 from pallas_magic.source.syntax import Syntax, end_of, start_of
@@ -116,6 +118,7 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
     statement = _statement(found)
     value_span = found.syntax.span(statement.value) if found is not None and statement else None
     single = value_span is not None and value_span.start_line == value_span.end_line
+    uncut = _uncut(failure, found, shape)
     return diagnostic(
         failure,
         sources,
@@ -124,6 +127,7 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
         message=message,
         primary=value_span if single else None,
         mark=mark,
+        causes=(no_spec_label(failure, sources),) if uncut is not None else (),
     )
 
 
@@ -136,7 +140,17 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
     if dtype is not None:
         yield from _cast(found, statement, dtype[1], dtype[2])
     elif shape is not None:
+        uncut = _uncut(failure, found, shape)
+        if uncut is not None:
+            yield from cut_like_input(failure, sources, uncut, shape_of(shape[2]))
         yield from _shaped(found, statement, shape_of(shape[1]), shape_of(shape[2]), sources)
+
+
+def _uncut(failure: Failure, found: Failing | None, shape: re.Match[str] | None) -> Ref | None:
+    """The output that lacks a spec, where its whole is stored to and a block is given."""
+    if shape is None or not _is_whole(found):
+        return None
+    return uncut_output(failure, _ref_text(found), shape_of(shape[2]))
 
 
 def _cast(found: Failing, statement: Assignment, wanted: str, given: str) -> Iterator[Candidate]:

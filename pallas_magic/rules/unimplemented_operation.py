@@ -61,9 +61,11 @@ args = [jax.ShapeDtypeStruct((8, 128), jnp.float32)]
 A slice, a mask and a reversal hold the same numbers: interpreted, the kernel
 before and after must agree exactly. What adds in another order, or works a
 function out by a formula, says so in its title and must agree up to the
-rounding of its type. Indices are taken to be in range and not negative: JAX
-moves the start of a slice of a value into range, a ref does not. What is moved
-out of the kernel is shown, not inserted.
+rounding of its type. JAX moves the start of a slice of a value into range and
+counts negative indices from the end; a ref and a mask do neither. A fix that
+depends on it is safe where the kernel shows the range of the index, by its grid
+or its loops, and unsafe otherwise. What is moved out of the kernel is shown, not
+inserted.
 
 ## References
 - Pallas documentation, "TPU details": supported operations.

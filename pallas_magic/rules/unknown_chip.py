@@ -72,7 +72,7 @@ from collections.abc import Iterator
 
 from pallas_magic.failure import Candidate, Failure
 from pallas_magic.report import Diagnostic
-from pallas_magic.rules.no_accelerator import check_instead
+from pallas_magic.rules._environment.checks import check_instead, diagnostic
 from pallas_magic.source.document import Library
 
 code = "PM903"
@@ -84,27 +84,16 @@ def match(failure: Failure) -> bool:
 
 
 def diagnose(failure: Failure, sources: Library) -> Diagnostic:
-    return Diagnostic(
+    return diagnostic(
+        failure,
+        sources,
         code=code,
         name=name,
-        severity="error",
-        stage=failure.stage,
-        targets=(),
-        kernel=failure.kernel,
         message=f"`{failure.kernel}` was lowered for a TPU, and nothing says for which one",
-        primary=sources.span(failure.place) or sources.span(failure.call.build),
-        primary_text="depends on the chip",
-        notes=("JAX sees no TPU on this machine, and no mesh in force names one",),
-        original=f"{failure.error_type}: {failure.text}",
+        mark="depends on the chip",
+        note="JAX sees no TPU on this machine, and no mesh in force names one",
     )
 
 
 def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
-    if edit := check_instead(failure, sources):
-        yield Candidate(
-            "check it for one with `%%pallas_check`",
-            (edit,),
-            applicability="unsafe",
-            why="the cell is checked, and its values come from interpret mode",
-            shown_by="nature",
-        )
+    yield from check_instead(failure, sources, "check it for one with `%%pallas_check`")

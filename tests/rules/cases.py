@@ -7,7 +7,7 @@ diagnostic and its further places, ``---`` for a cause, each followed by its tex
 What the check must say follows in a ``text`` block, and each fix in a ``diff``
 block that begins with its number, applicability and title. A cell that is
 followed by neither must be clean. A line `- jax: 0.12` says from which release
-on the cell is told as it stands.
+on the cell is told as it stands, a line `- target: gpu:b200` for which chip.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Case:
     marked: str
     text: str
     fixes: tuple[str, ...]
+    target: str = ""
 
     def __str__(self) -> str:
         return f"{self.file}: {self.title}"
@@ -68,6 +69,7 @@ def cases_of(path: Path) -> Iterator[Case]:
             marked,
             "".join(text for kind, text in blocks if kind == "text"),
             tuple(_told_here(text, marked) for kind, text in blocks if kind == "diff"),
+            _target(body),
         )
 
 
@@ -76,9 +78,15 @@ def _is_told_here(section: str) -> bool:
     return oldest is None or tuple(map(int, oldest[1].split("."))) <= jax.__version_info__
 
 
+def _target(section: str) -> str:
+    chosen = re.search(r"^- target: (\S+)$", section, re.MULTILINE)
+    return chosen[1] if chosen is not None else ""
+
+
 def _told_here(fix: str, code: str) -> str:
     """A fix as it is told where JAX cannot interpret the warp-level region it is about."""
-    if "mosaic_gpu" not in code or jax.__version_info__ >= (0, 11):
+    has_region = "warp_map" in code or "WarpMesh" in code
+    if not has_region or jax.__version_info__ >= (0, 11):
         return fix
     heading, *lines = fix.splitlines()
     why = f"  = JAX {jax.__version__} cannot interpret a warp-level region"
@@ -87,12 +95,13 @@ def _told_here(fix: str, code: str) -> str:
     return "".join(line + "\n" for line in told)
 
 
-def check_code(code: str, path: Path) -> tuple[Report, str]:
+def check_code(code: str, path: Path, target: str = "") -> tuple[Report, str]:
     """The report on ``code`` run as the file ``path``, and the key of its source."""
     path.write_text(code)
-    names: dict[str, Any] = {"__name__": path.stem}
+    names: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
     exec(compile(code, str(path), "exec"), names)
-    target = "gpu" if "mosaic_gpu" in code else "tpu"
+    if not target:
+        target = "gpu" if "mosaic_gpu" in code or "triton" in code else "tpu"
     return pallas_magic.check(names["fn"], *names["args"], target=target), str(path)
 
 

@@ -17,8 +17,13 @@ import pallas_magic
 from pallas_magic.report import Report
 from pallas_magic.rules import pages
 
-# Rules of what is compiled or of the machine say nothing of a kernel that is only lowered.
-LOWERING = [code for code in sorted(pages()) if code < "PM800"]
+# Rules of what is compiled, or of several devices, say nothing of a kernel that is only lowered.
+COMPILED = {"PM502", "PM907"}
+LOWERING = [
+    code
+    for code in sorted(pages())
+    if (code < "PM800" or "PM903" < code < "PM910") and code not in COMPILED
+]
 MEMORY_SPACES = [code for code in LOWERING if code < "PM104"]
 GPU_PAGES_ARE_FOR = (0, 12)
 

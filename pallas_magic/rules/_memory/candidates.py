@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from pallas_magic.failure import Access, AccessKind, Candidate, Failure, Ref
+from pallas_magic.rules._memory.block_copies import copied_to_block
 from pallas_magic.rules._memory.indexed import Indexed, indexed
 from pallas_magic.rules._memory.placement import moved
 from pallas_magic.rules._memory.scalar_index import scalar_indices
@@ -61,6 +62,7 @@ def unplaced_fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
             yield Candidate(f"move `{name}` to SMEM", edits)
     elif math.prod(ref.shape) <= _LARGEST_IN_VMEM:
         yield from _moves_to_vmem(failure, ref, name, sources)
+        yield from copied_to_block(failure, sources, ref)
 
 
 def _moves_to_vmem(failure: Failure, ref: Ref, name: str, sources: Library) -> Iterator[Candidate]:

@@ -32,6 +32,12 @@ _FORMULAS = {
     "arctanh": "(log1p(x) - log1p(-x)) / 2",
     "cbrt": "sign(x) * exp(log(abs(x)) / 3)",
     "erfc": "1 - erf(x)",
+    "elu": "where(x > 0, x, where(x > -0.25, series, exp(x) - 1))",
+    "celu": "where(x > 0, x, where(x > -0.25, series, exp(x) - 1))",
+    "selu": (
+        "1.0507009873554805"
+        " * where(x > 0, x, 1.6732632423543772 * where(x > -0.25, series, exp(x) - 1))"
+    ),
 }
 _SAME = {
     "asin": "arcsin",
@@ -41,6 +47,7 @@ _SAME = {
     "acosh": "arccosh",
     "atanh": "arctanh",
 }
+_SERIES |= dict.fromkeys(("elu", "celu", "selu"), _SERIES["expm1"])
 _INACCURATE = {"erfc": "its digits are lost where it is near 0"}
 _FUNCTION = re.compile(r"\b[a-z]\w+(?=\()")
 _LAX_ONLY = ("erf",)
@@ -77,7 +84,7 @@ def _edits(one: Called, operand: ast.expr, formula: str, series: str) -> Edits:
     near_zero = free_name(one, "near_zero", "series")
     lines = [] if is_name else [f"{x} = {one.text(operand)}"]
     lines.append(f"{near_zero} = {_of(series, x)}")
-    return before(one, statement, lines, _of(formula.replace("series", near_zero), x))
+    return before(one, statement, lines, _whole(_of(formula.replace("series", near_zero), x)))
 
 
 def _of(formula: str, name: str) -> str:

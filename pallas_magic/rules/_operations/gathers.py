@@ -10,6 +10,7 @@ from pallas_magic.rules._operations.called import Called, axis_of
 from pallas_magic.rules._operations.lines import before, free_name, statement_of
 
 _LONGEST_TABLE = 2048
+_DOUBT = "an index out of range gives zeros, and a number that is not finite spoils its column"
 
 
 def gather_fixes(one: Called) -> Iterator[Candidate]:
@@ -43,9 +44,11 @@ def gather_fixes(one: Called) -> Iterator[Candidate]:
         product = f"{rows}.astype({_dtype(one, table)})"
     if edits := before(one, statement, lines, product):
         yield Candidate(
-            "take the rows by a one-hot product, exact for finite values and indices in range",
+            "take the rows by a one-hot product",
             edits,
+            applicability="unsafe",
             exact=False,
+            why=_DOUBT,
         )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from pallas_magic.failure import Candidate
 from pallas_magic.rules._operations.called import Called, axis_of, integer
+from pallas_magic.rules._operations.index_ranges import doubt_of_mask
 from pallas_magic.rules._operations.lines import (
     Edits,
     before,
@@ -33,7 +34,7 @@ class Update:
 
 def update_fixes(one: Called) -> Iterator[Candidate]:
     """The rows chosen by comparing a count with the index."""
-    update, where = _update(one), one.numpy("where")
+    update, where = update_of(one), one.numpy("where")
     if update is None or where is None or len(update.index) > len(one.shape):
         return
     if not _spreads(one, update) or len(one.operation.inputs[1].shape) != 1:
@@ -48,7 +49,18 @@ def update_fixes(one: Called) -> Iterator[Candidate]:
     edits = _on_lines(one, update, where) or named(one, update.operand, use, "x", "value")
     if edits:
         verb = "change" if update.method != "set" else "set"
-        yield Candidate(f"{verb} the elements under a mask", edits)
+        constant = all(map(_is_constant, update.index))
+        yield _masked(f"{verb} the elements under a mask", edits, one, constant)
+
+
+def _masked(title: str, edits: Edits, one: Called, constant: bool = False) -> Candidate:
+    why = "" if constant else doubt_of_mask(one.failure)
+    return Candidate(title, edits, applicability="unsafe" if why else "safe", why=why)
+
+
+def _is_constant(part: ast.expr) -> bool:
+    """Whether the mask takes account of a negative number: it is written out, or a slice."""
+    return isinstance(part, ast.Slice) or integer(part) is not None
 
 
 def _on_lines(one: Called, update: Update, where: str) -> Edits:
@@ -66,7 +78,7 @@ def _on_lines(one: Called, update: Update, where: str) -> Edits:
         for axis in range(len(one.shape))
     ]
     mask = _mask(one, update, names.__getitem__)
-    used = [axis for axis, part in enumerate(update.index) if not _is_whole(part)]
+    used = [axis for axis, part in enumerate(update.index) if not is_whole(part)]
     lines = [f"{names[axis]} = {counts(axis)}" for axis in used]
     return before(one, statement, lines, f"{where}({mask}, {changed}, {x})")
 
@@ -96,10 +108,11 @@ def update_slice_fixes(one: Called) -> Iterator[Candidate]:
         return f"{where}({mask}, {one.text(update)}, {name})"
 
     if one.counted("x.shape", axis) and (edits := named(one, operand, use, "x", "value", "before")):
-        yield Candidate("set the elements under a mask", edits)
+        yield _masked("set the elements under a mask", edits, one)
 
 
-def _update(one: Called) -> Update | None:
+def update_of(one: Called) -> Update | None:
+    """The update that is written, ``None`` where it is no plain one."""
     node = one.node
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None
@@ -126,10 +139,11 @@ def _spreads(one: Called, update: Update) -> bool:
 
 def _all_whole(update: Update, at: list[int]) -> bool:
     parts = [update.index[one] for one in at]
-    return all(_is_whole(part) for part in parts)
+    return all(is_whole(part) for part in parts)
 
 
-def _is_whole(part: ast.expr) -> bool:
+def is_whole(part: ast.expr) -> bool:
+    """Whether it is `:`."""
     if not isinstance(part, ast.Slice):
         return False
     return part.lower is None and part.upper is None and part.step is None
@@ -139,7 +153,7 @@ def _mask(one: Called, update: Update, count: Callable[[int], str | None]) -> st
     """Where the index points, as a comparison along each axis that it restricts."""
     parts: list[str] = []
     for axis, part in enumerate(update.index):
-        if _is_whole(part):
+        if is_whole(part):
             continue
         compared = _compared(one, part, axis, count(axis))
         if compared is None:
@@ -161,14 +175,15 @@ def _compared(one: Called, part: ast.expr, axis: int, count: str | None) -> list
         if number is not None and number < 0:
             return [f"{count} == {number + size}"]
         return [f"{count} == {parenthesised(one, part)}"]
-    lower, upper = _bound(part.lower, 0, size), _bound(part.upper, size, size)
+    lower, upper = bound(part.lower, 0, size), bound(part.upper, size, size)
     if lower is None or upper is None or part.step is not None:
         return None
     tests = [f"{count} >= {lower}"] if lower > 0 else []
     return [*tests, f"{count} < {upper}"] if upper < size else tests or None
 
 
-def _bound(node: ast.expr | None, default: int, size: int) -> int | None:
+def bound(node: ast.expr | None, default: int, size: int) -> int | None:
+    """A constant end of a slice, counted from the front; ``None`` where it is no constant."""
     if node is None:
         return default
     number = integer(node)

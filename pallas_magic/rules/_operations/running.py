@@ -37,14 +37,15 @@ _KINDS = {
 
 
 def running_fixes(one: Called) -> Iterator[Candidate]:
-    """Each element combined with the one 1, 2, 4, ... places before it."""
+    """Each element combined with the one 1, 2, 4, ... places before it, or behind."""
     kind, axis = _KINDS[one.failure.primitive], one.operation.parameter("axis")
     operand, where, roll = one.operand(), one.numpy("where"), one.numpy("roll")
     if operand is None or where is None or roll is None or not isinstance(axis, int):
         return
-    if one.name != one.failure.primitive or one.operation.parameter("reverse") is not False:
+    backwards = one.operation.parameter("reverse") is True
+    if one.name != one.failure.primitive or not _keeps_shape(one, axis):
         return
-    if not one.has_only(2, "axis") or not _keeps_shape(one, axis):
+    if not one.has_only(2, "axis", *(("reverse",) if backwards else ())):
         return
     steps = [2**power for power in range(16) if 2**power < one.shape[axis]]
     if not steps or one.shape[axis] > _LONGEST or one.counted("x.shape", axis) is None:
@@ -54,11 +55,14 @@ def running_fixes(one: Called) -> Iterator[Candidate]:
     shifted = free_name(one, "shifted", "rolled")
 
     def lines(name: str) -> list[str]:
-        combined = _combined(one, name, f"{place} >= {counter}", shifted)
+        size = one.shape[axis]
+        inside = f"{place} < {size} - {counter}" if backwards else f"{place} >= {counter}"
+        by = f"{size} - {counter}" if backwards else counter
+        combined = _combined(one, name, inside, shifted)
         return [
             f"{place} = {one.counted(f'{name}.shape', axis)}",
             f"for {counter} in ({', '.join(map(str, steps))}{',' if len(steps) == 1 else ''}):",
-            f"{step_of(one)}{shifted} = {roll}({name}, {counter}, axis={axis})",
+            f"{step_of(one)}{shifted} = {roll}({name}, {by}, axis={axis})",
             f"{step_of(one)}{name} = {combined}",
         ]
 
@@ -68,10 +72,10 @@ def running_fixes(one: Called) -> Iterator[Candidate]:
     if edits := built_up(one, operand, lines, str, kind.name, "running"):
         title = f"work the {kind.what} out in {len(steps)} steps{order}"
         yield Candidate(title, edits, exact=not rounds)
-    yield from _triangular(one, axis)
+    yield from _triangular(one, axis, backwards)
 
 
-def _triangular(one: Called, axis: int) -> Iterator[Candidate]:
+def _triangular(one: Called, axis: int, backwards: bool) -> Iterator[Candidate]:
     """A running sum along the lanes as a product with a triangle of ones."""
     operand, dot, highest = one.operand(), one.numpy("dot"), one.lax("Precision.HIGHEST")
     if operand is None or one.failure.primitive != "cumsum" or one.dtype != "float32":
@@ -85,7 +89,8 @@ def _triangular(one: Called, axis: int) -> Iterator[Candidate]:
     if rows is None or columns is None or float32 is None or statement is None:
         return
     row, column = free_name(one, "row", "rows"), free_name(one, "column", "columns")
-    ones = f"({row} {'<=' if axis else '>='} {column}).astype({float32})"
+    is_upper = bool(axis) != backwards
+    ones = f"({row} {'<=' if is_upper else '>='} {column}).astype({float32})"
     pair = f"{one.text(operand)}, {ones}" if axis else f"{ones}, {one.text(operand)}"
     lines = [f"{row} = {rows}", f"{column} = {columns}"]
     if edits := before(one, statement, lines, f"{dot}({pair}, precision={highest})"):

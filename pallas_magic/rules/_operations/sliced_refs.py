@@ -10,6 +10,7 @@ from pallas_magic.failure import Candidate
 from pallas_magic.report import TextEdit
 from pallas_magic.rules._memory.assignment import all_or_none
 from pallas_magic.rules._operations.called import Called, axis_of, expression_of, is_ref_name
+from pallas_magic.rules._operations.index_ranges import doubt_of_ref_index
 from pallas_magic.rules._operations.lines import without_statement
 from pallas_magic.source.bindings import means_the_same
 from pallas_magic.source.resolve import resolve
@@ -74,10 +75,13 @@ def index_fixes(one: Called) -> Iterator[Candidate]:
 
 
 def _doubt(one: Called, load: Load) -> str:
-    """What only the compiler could tell: it packs several rows of a short type into one."""
+    """What is not known: the range of the index, and what only the compiler can tell.
+
+    The compiler packs several rows of a short type into one.
+    """
     found = [ref.dtype for ref in one.failure.refs if ref.name == load.ref]
     if one.failure.target.family != "tpu" or found == ["float32"] or found == ["int32"]:
-        return ""
+        return doubt_of_ref_index(one.failure)
     return f"rows of {found[0]} are packed; at an index of run time they may not compile"
 
 

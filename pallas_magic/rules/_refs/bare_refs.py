@@ -24,7 +24,9 @@ def bare_refs(failure: Failure, sources: Library) -> tuple[KernelText | None, li
     rebound = {
         node.id
         for node in kernel.nodes()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and not isinstance(kernel.syntax.parent(node), ast.AugAssign)
     }
     wanted = names - rebound
     found = [
@@ -42,6 +44,8 @@ def _is_value(kernel: KernelText, node: ast.Name, sources: Library) -> bool:
             return True
         case ast.Attribute():
             return parent.attr not in _OF_REFS
+        case ast.AugAssign() if parent.target is node:
+            return True
         case ast.Assign() | ast.AugAssign():
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
             return parent.value is node and any(isinstance(one, ast.Subscript) for one in targets)

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from pallas_magic.failure import Buffer, Failure, Ref
 from pallas_magic.report import Label, Span
+from pallas_magic.sizes import size_words
 from pallas_magic.source.calls import keyword
 from pallas_magic.source.document import Library
 from pallas_magic.source.specs import operand_spec, spec_call, spec_keywords
 
-_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _MARKED = 3
 # What takes less than this part of the limit is not worth a mark.
 _PART = 20
-
-
-def size_words(size: int) -> str:
-    """ "8.3 MiB", "64 MiB", "512 bytes"."""
-    for unit, name in _UNITS:
-        if size >= unit:
-            return f"{size / unit:.1f}".removesuffix(".0") + f" {name}"
-    return f"{size} bytes"
 
 
 def amount_words(amount: int, unit: str) -> str:

@@ -7,6 +7,7 @@ import ast
 from pallas_magic.failure import Candidate, Failure
 from pallas_magic.report import TextEdit
 from pallas_magic.rules._warp.lines import (
+    can_be_moved,
     first_line,
     has_long_strings,
     last_line,
@@ -56,10 +57,9 @@ def _movable(region: Region, move: Move) -> bool:
     """Whether whole lines can be moved, and indented anew, without changing what they say."""
     syntax = region.syntax
     moved = [unit.statement for unit in move.moved]
-    alone = all(
-        stands_alone(syntax, statement) for statement in (*moved, region.function, region.opening)
-    )
-    return alone and not any(has_long_strings(statement) for statement in moved)
+    alone = all(stands_alone(syntax, one) for one in (region.function, region.opening))
+    movable = all(can_be_moved(syntax, statement) for statement in moved)
+    return alone and movable and not any(has_long_strings(statement) for statement in moved)
 
 
 def _edits(region: Region, move: Move, lines: list[str]) -> tuple[TextEdit, ...]:

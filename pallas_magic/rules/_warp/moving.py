@@ -18,6 +18,7 @@ from pallas_magic.rules._warp.regions import (
 )
 from pallas_magic.source.document import Library
 from pallas_magic.source.names import imports
+from pallas_magic.source.syntax import end_of, start_of
 
 Side = Literal["before", "after"]
 
@@ -59,9 +60,9 @@ def move_out(region: Region, vectors: tuple[VectorAccess, ...], sources: Library
 
 def _has_vectors(unit: Unit, vectors: tuple[VectorAccess, ...], filename: str) -> bool:
     """Whether a vector is moved by a statement, or by a function that it calls."""
-    first, last = unit.statement.lineno, unit.statement.end_lineno or unit.statement.lineno
+    start, end = start_of(unit.statement), end_of(unit.statement)
     return any(
-        place is not None and place.filename == filename and first <= place.line <= last
+        place is not None and place.filename == filename and start <= (place.line, place.col) < end
         for vector in vectors
         for place in (*vector.access.stack, vector.access.place)
     )

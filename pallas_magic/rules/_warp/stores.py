@@ -7,9 +7,11 @@ import dataclasses
 
 from pallas_magic.failure import Failure, VectorAccess
 from pallas_magic.report import TextEdit
+from pallas_magic.rules._memory.layout import as_lines, can_take_lines
+from pallas_magic.rules._warp.lines import as_block
 from pallas_magic.rules._warp.statements import accesses, head
 from pallas_magic.source.document import Library
-from pallas_magic.source.syntax import Function, Syntax, end_of, start_of, syntax_of
+from pallas_magic.source.syntax import Function, Syntax, syntax_of
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,13 +34,9 @@ class Store:
 
     def replaced_by(self, lines: list[str]) -> TextEdit | None:
         """An edit that puts ``lines`` in the place of the statement."""
-        margin = self.syntax.indentation(self.statement.lineno)
-        first, *others = lines
-        text = "\n".join([first, *(margin + line for line in others)])
-        before = self.syntax.line_before(*start_of(self.statement)).strip()
-        if before and len(lines) > 1:
-            return None
-        return self.syntax.replace_between(start_of(self.statement), end_of(self.statement), text)
+        if can_take_lines(self.syntax, self.statement):
+            return as_lines(self.syntax, self.statement, lines)
+        return as_block(self.syntax, self.statement, lines)
 
 
 def stores(failure: Failure, sources: Library) -> tuple[Store, ...]:

@@ -1,0 +1,1 @@
+"""Indices and copies that must begin at tiles, and ways round that."""

@@ -1,0 +1,1 @@
+"""What rules about copies and semaphores of TPU kernels share."""

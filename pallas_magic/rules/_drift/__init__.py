@@ -1,0 +1,1 @@
+"""What rules about names and parameters that left Pallas share."""

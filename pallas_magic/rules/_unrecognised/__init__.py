@@ -1,0 +1,1 @@
+"""What can be said of an error that no rule knows."""

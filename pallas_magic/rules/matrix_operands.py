@@ -1,0 +1,231 @@
+"""# PM709: operands that the tensor cores of a GPU do not take
+
+## What it means
+`plgpu.wgmma` and `plgpu.tcgen05_mma` multiply an `(m, k)` with a `(k, n)` operand
+into an `(m, n)` accumulator. Here the shapes do not go together, the types differ,
+or an operand or the accumulator lies in the wrong place or in the wrong tiles.
+
+## Why the hardware says no
+The tensor cores read their operands from shared memory in tiles of 8 rows of 128
+bytes, swizzled so that no two threads meet in a bank. The accumulator is in
+registers on Hopper (`plgpu.ACC`), in tensor memory on Blackwell (`plgpu.TMEM`).
+
+## Fix
+- An operand that lies as `(n, k)`: `plgpu.transpose_ref(b, (1, 0))`.
+- Tiles, where they are not inferred:
+  `transforms=(plgpu.TilingTransform((8, 64)), plgpu.SwizzleTransform(128))` for a
+  16-bit type.
+- `plgpu.wgmma` takes `m` in multiples of 64 and `n` in multiples of 8.
+
+## Example
+Fails:
+
+```python
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import mosaic_gpu as plgpu
+
+
+def product(o_gmem, a, b):
+    def add(acc):
+        plgpu.wgmma(acc, a, b)
+        return acc[...]
+
+    o_gmem[...] = pl.run_scoped(add, plgpu.ACC((128, 128), jnp.float32))
+
+
+TILES = (plgpu.TilingTransform((8, 64)), plgpu.SwizzleTransform(128))
+fn = plgpu.kernel(
+    product,
+    out_type=jax.ShapeDtypeStruct((128, 128), jnp.float32),
+    scratch_types=[
+        plgpu.SMEM((128, 64), jnp.float16, transforms=TILES),
+        plgpu.SMEM((128, 64), jnp.float16, transforms=TILES),
+    ],
+)
+args = []
+```
+
+## Use instead
+```python
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import mosaic_gpu as plgpu
+
+
+def product(o_gmem, a, b):
+    def add(acc):
+        plgpu.wgmma(acc, a, plgpu.transpose_ref(b, (1, 0)))
+        return acc[...]
+
+    o_gmem[...] = pl.run_scoped(add, plgpu.ACC((128, 128), jnp.float32))
+
+
+TILES = (plgpu.TilingTransform((8, 64)), plgpu.SwizzleTransform(128))
+fn = plgpu.kernel(
+    product,
+    out_type=jax.ShapeDtypeStruct((128, 128), jnp.float32),
+    scratch_types=[
+        plgpu.SMEM((128, 64), jnp.float16, transforms=TILES),
+        plgpu.SMEM((128, 64), jnp.float16, transforms=TILES),
+    ],
+)
+args = []
+```
+
+## Fix safety
+Tiles change no value. That an operand is meant transposed is likely where only
+then the shapes go together; the program does not say so.
+
+## References
+- JAX documentation, "Writing Mosaic GPU kernels with Pallas": matrix products.
+- PM707 (which chip has which product), PM708 (the barrier of `tcgen05_mma`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from pallas_magic.failure import Candidate, Failure
+from pallas_magic.report import Diagnostic
+from pallas_magic.rules._gpu.calls import PALLAS_GPU, GpuCall, gpu_call
+from pallas_magic.rules._gpu.kernels import scratch_label, scratch_type
+from pallas_magic.rules._gpu.wording import type_words
+from pallas_magic.rules._memory.assignment import all_or_none
+from pallas_magic.rules._specs.wording import diagnostic
+from pallas_magic.source.calls import add_keyword, keyword
+from pallas_magic.source.document import Library
+from pallas_magic.source.names import spelled
+
+code = "PM709"
+name = "matrix-operands"
+
+_SHAPES = re.compile(
+    r"Incompatible shapes for matrix multiplication|Accumulator and (LHS|RHS) have incompatible"
+    r"|LHS and RHS have incompatible shapes"
+)
+_DTYPES = "Mixed input dtypes for matrix multiplication unsupported"
+_PLACES = {
+    "Expected WGMMAAbstractAccumulatorRef": "the accumulator is not a `plgpu.ACC`",
+    "Accumulator must be a TMEM Ref": "the accumulator is not in TMEM",
+    "LHS must be a TMEM/SMEM Ref": "the left operand is neither in SMEM nor in TMEM",
+    "RHS must be an SMEM Ref": "the right operand is not in SMEM",
+}
+_TILES = re.compile(
+    r"When WGMMA lhs is passed in as a ref, it must be transformed|WGMMA rhs swizzle must match"
+    r"|WGMMA (lhs|rhs) tiling does not fit|MMA (lhs|rhs) tiling does not fit"
+)
+_ROWS = re.compile(
+    r"WGMMA requires m and n to be multiples of 64 and 8"
+    r"|.*The accumulator's first dimension must be a multiple of 64",
+    re.DOTALL,
+)
+_CALLS = ("wgmma", "tcgen05_mma")
+_MEANT = "only transposed do the shapes go together; it may be another operand that is wrong"
+
+
+def match(failure: Failure) -> bool:
+    text = failure.text
+    patterns = (_SHAPES, _TILES, _ROWS)
+    told = text.startswith((_DTYPES, *_PLACES)) or any(one.match(text) for one in patterns)
+    return failure.target.family == "gpu" and told
+
+
+def key(failure: Failure) -> object:
+    return failure.place or failure.text
+
+
+def diagnose(failure: Failure, sources: Library) -> Diagnostic:
+    call = gpu_call(failure, sources)
+    labels = []
+    for node in _operands(call):
+        ref = call.ref(node) if call is not None else None
+        if ref is not None and failure.stage == "trace":
+            labels.append(scratch_label(failure, sources, ref, type_words(ref.dtype, ref.shape)))
+    return diagnostic(
+        failure,
+        sources,
+        code=code,
+        name=name,
+        message=_message(failure, call),
+        primary=None,
+        mark="not what it takes",
+        causes=labels,
+    )
+
+
+def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
+    call = gpu_call(failure, sources)
+    if call is None or call.name not in _CALLS:
+        return
+    if _SHAPES.match(failure.text):
+        yield from _transposed(call)
+    if _TILES.match(failure.text):
+        yield from _tiled(call)
+
+
+def _transposed(call: GpuCall) -> Iterator[Candidate]:
+    """The right operand turned, where it lies as (n, k)."""
+    nodes = _operands(call)
+    refs = [call.ref(node) for node in nodes]
+    transpose = call.gpu("transpose_ref")
+    if len(nodes) != 2 or transpose is None or not isinstance(nodes[1], ast.Name):
+        return
+    left, right = refs
+    if left is None or right is None or len(left.shape) != 2 or len(right.shape) != 2:
+        return
+    if left.shape[1] != right.shape[1] or left.shape[1] == right.shape[0]:
+        return
+    edit = call.syntax.replace(nodes[1], f"{transpose}({nodes[1].id}, (1, 0))")
+    if edit is not None:
+        yield Candidate(f"transpose `{right.name}`", (edit,), "unsafe", why=_MEANT)
+
+
+def _tiled(call: GpuCall) -> Iterator[Candidate]:
+    """Both operands in the tiles of the tensor cores."""
+    edits = []
+    for node in _operands(call):
+        ref = call.ref(node)
+        found = scratch_type(call.failure, call.sources, ref)
+        if ref is None or found is None or not isinstance(found.node, ast.Call):
+            return
+        if keyword(found.node, "transforms") is not None or ref.dtype not in _LANES:
+            return
+        names = [
+            spelled(call.sources, found.syntax.document, PALLAS_GPU, one)
+            for one in ("TilingTransform", "SwizzleTransform")
+        ]
+        if None in names or ref.shape[-1] % _LANES[ref.dtype]:
+            return
+        tiles = f"({names[0]}((8, {_LANES[ref.dtype]})), {names[1]}(128))"
+        edits.append(add_keyword(found.syntax, found.node, f"transforms={tiles}"))
+    if made := all_or_none(edits):
+        yield Candidate("lay the operands out in tiles for the tensor cores", made)
+
+
+_LANES = {"float16": 64, "bfloat16": 64, "int8": 128}
+
+
+def _operands(call: GpuCall | None) -> list[ast.expr]:
+    """The left and the right operand of a product."""
+    if call is None or call.name not in _CALLS or len(call.node.args) < 3:
+        return []
+    return list(call.node.args[1:3])
+
+
+def _message(failure: Failure, call: GpuCall | None) -> str:
+    written = f"`{call.text(call.node.func)}`" if call is not None else "the product"
+    if _SHAPES.match(failure.text):
+        return f"{written} is given operands whose shapes do not go together"
+    if failure.text.startswith(_DTYPES):
+        return f"{written} is given operands of two types"
+    if _TILES.match(failure.text):
+        return f"{written} is given operands that do not lie in tiles for the tensor cores"
+    if _ROWS.match(failure.text):
+        return f"{written} takes rows in multiples of 64 and columns in multiples of 8"
+    said = next(words for text, words in _PLACES.items() if failure.text.startswith(text))
+    return f"{said}, as {written} needs it to be"

@@ -1,0 +1,1 @@
+"""What JAX's own tests expect to be refused, asked in our own few lines."""
