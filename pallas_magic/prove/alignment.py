@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import difflib
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -109,16 +108,6 @@ def definition_parts(node: ast.AST) -> tuple[ast.AST, ...]:
         evaluated = [*node.args.defaults, *node.args.kw_defaults]
         return tuple(part for part in evaluated if part is not None)
     return ()
-
-
-def first_line(node: ast.AST) -> tuple[str, int] | None:
-    """Name and first line of a function's code object, ``None`` for other nodes."""
-    if isinstance(node, ast.Lambda):
-        return "<lambda>", node.lineno
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        lines = (decorator.lineno for decorator in node.decorator_list)
-        return node.name, min(itertools.chain(lines, [node.lineno]))
-    return None
 
 
 def position(path: tuple[Pair, ...]) -> tuple[int, int]:

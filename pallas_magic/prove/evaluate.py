@@ -6,6 +6,7 @@ import ast
 import enum
 import functools
 from collections.abc import Mapping
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from jax.experimental import pallas as pl
@@ -60,6 +61,23 @@ def _check(node: ast.AST, names: Mapping[str, Any], filename: str) -> None:
         raise NotProvable(f"`{ast.unparse(node)}` would have to be evaluated again")
     for child in ast.iter_child_nodes(node):
         _check(child, names, filename)
+
+
+def read_names(node: ast.expr) -> frozenset[str]:
+    """The names that evaluating ``node`` reads; those of a lambda's parameters are its own."""
+    inside = list(ast.walk(node))
+    own = {one.arg for one in inside if isinstance(one, ast.arg)}
+    return frozenset(one.id for one in inside if isinstance(one, ast.Name)) - own
+
+
+def is_lasting(value: Any) -> bool:
+    """Whether a name with this value is one that nobody assigns anew: a module, JAX's own."""
+    if isinstance(value, ModuleType):
+        return True
+    if isinstance(value, type | FunctionType | BuiltinFunctionType | enum.Enum):
+        kind = value if not isinstance(value, enum.Enum) else type(value)
+        return str(kind.__module__).partition(".")[0] in ("jax", "jaxlib", "numpy", "builtins")
+    return False
 
 
 def describes_memory(function: Any) -> bool:

@@ -15,7 +15,8 @@ from typing import Any
 from pallas_magic.prove.texts import EditedText
 from pallas_magic.prove.unprovable import NotProvable
 
-_FOREIGN = frozenset(sys.stdlib_module_names - {"__main__"}) | {"jax", "jaxlib", "numpy"}
+_LIBRARIES = {"jax", "jaxlib", "numpy", __name__.partition(".")[0]}
+_FOREIGN = frozenset(sys.stdlib_module_names - {"__main__"}) | _LIBRARIES
 
 
 class Substitution:

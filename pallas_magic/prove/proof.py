@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.devices import chip_queries_answered
+from pallas_magic.bridge.frames import error_place
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.quiet import quietly
 from pallas_magic.bridge.retrace import NotRetraceable, call_text, retrace
 from pallas_magic.failure import Candidate, Failure
+from pallas_magic.prove.earlier import EarlierTexts
 from pallas_magic.prove.same_values import Comparison, Samples, same_values
 from pallas_magic.prove.substitute import Substituted, edited_texts, substitute
 from pallas_magic.prove.texts import EditedText
@@ -40,10 +42,14 @@ _Key = tuple[int, Target]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Trial:
-    """One call after the edits, ``None`` where tracing it fails; ``why`` is what is in doubt."""
+    """One call after the edits, ``None`` where tracing it fails; ``why`` is what is in doubt.
+
+    ``place`` is where tracing failed.
+    """
 
     call: Call | None
     why: str = ""
+    place: Place | None = None
 
 
 class Prover:
@@ -68,6 +74,7 @@ class Prover:
         self._find_failures = find_failures
         self._compile_stage = compile_stage
         self._seconds = seconds
+        self._earlier = EarlierTexts(library)
         self._doubts: dict[tuple[int, Target, frozenset[str]], str] = {}
         self._failures: dict[_Key, Keys] = {}
         self._samples = Samples()
@@ -114,13 +121,18 @@ class Prover:
 
     def _trials(self, groups: Mapping[_Key, list[Claim]], texts: Texts) -> dict[_Key, _Trial]:
         calls = {key: group[0].call for key, group in groups.items()}
-        made = {key: substitute(call, self._objects, texts) for key, call in calls.items()}
+        made = {key: self._substitute(call, texts) for key, call in calls.items()}
         outside = frozenset.intersection(*(one.outside for one in made.values()))
         if outside:
             filename, line, _ = min(outside)
-            label = texts[filename].document.source.label
-            raise NotProvable(f"line {line} of {label} is neither in the kernel nor in its specs")
+            where = f"line {line} of {texts[filename].document.source.label}"
+            if not any(_was_seen_built(call) for call in calls.values()):
+                raise NotProvable(f"{where} ran before the check: what it built is not known")
+            raise NotProvable(f"{where} is neither in the kernel nor in its specs")
         return {key: self._trial(call, key[1], made[key], texts) for key, call in calls.items()}
+
+    def _substitute(self, call: Call, texts: Texts) -> Substituted:
+        return substitute(call, self._objects, texts, self._earlier)
 
     def _trial(self, call: Call, target: Target, made: Substituted, texts: Texts) -> _Trial:
         doubt = self._doubt(call, target, texts)
@@ -130,7 +142,7 @@ class Prover:
         except NotRetraceable as reason:
             raise NotProvable(str(reason)) from reason
         except Exception as error:
-            return _Trial(None, f"the edited kernel fails: {_first_line(error)}")
+            return _Trial(None, _first_line(error), error_place(error))
 
     def _doubt(self, call: Call, target: Target, texts: Texts) -> str:
         """Why the call made again unedited is not the recorded one; "" if it is."""
@@ -144,7 +156,7 @@ class Prover:
         try:
             unedited = {name: EditedText(text.document, ()) for name, text in texts.items()}
             with quietly(), chip_queries_answered(target):
-                again = retrace(call, substitute(call, self._objects, unedited).parts)
+                again = retrace(call, self._substitute(call, unedited).parts)
         except (NotProvable, NotRetraceable) as reason:
             return str(reason)
         except Exception as error:
@@ -159,7 +171,7 @@ class Prover:
         """The proof for one call, and whether it passed: mended, and nothing made worse."""
         target = claims[0].target
         if trial.call is None:
-            return Proof(gone=False, lowers=False, why=trial.why), False
+            return _untraced(claims, trial, texts)
         found = self._find(trial.call, target)
         after = failure_keys(found)
         own = failure_keys([claim.failure for claim in claims])
@@ -180,8 +192,11 @@ class Prover:
         if self._compile_stage is not None and proof.lowers:
             compiles = self._compile_stage(trial.call, target)
         values = self._values(claims, trial)
-        same = values.same
-        return dataclasses.replace(proof, compiles=compiles, same_values=same, why=values.why), True
+        proof = dataclasses.replace(
+            proof, compiles=compiles, same_values=values.same, why=values.why
+        )
+        refuted = values.same is False and all(one.candidate.must_keep_values for one in claims)
+        return proof, not refuted
 
     def _values(self, claims: Sequence[Claim], trial: _Trial) -> Comparison:
         if not claims[0].has_original or trial.call is None:
@@ -198,7 +213,7 @@ class Prover:
         changes = {position for text in texts.values() for position in text.positions()}
         for call, target in others:
             try:
-                made = substitute(call, self._objects, texts)
+                made = self._substitute(call, texts)
                 trial = None if made.outside >= changes else self._trial(call, target, made, texts)
             except NotProvable:
                 continue
@@ -223,6 +238,34 @@ class Prover:
         if failures is None:
             raise NotProvable(f"the kernel could not be lowered to the end for {target.title}")
         return failures
+
+
+def _untraced(claims: Sequence[Claim], trial: _Trial, texts: Texts) -> tuple[Proof, bool]:
+    """The proof for a call that does not trace after the edits either.
+
+    Tracing stops at its first error: one further down lay behind what was mended.
+    """
+    behind = not claims[0].has_original and all(
+        _is_behind(claim.failure.place, trial.place, texts) for claim in claims
+    )
+    if behind:
+        why = f"another error comes behind it: {trial.why}"
+        return Proof(gone=True, lowers=False, remaining=1, why=why), True
+    return Proof(gone=False, lowers=False, why=f"the edited kernel fails: {trial.why}"), False
+
+
+def _is_behind(old: Place | None, new: Place | None, texts: Texts) -> bool:
+    """Whether ``new`` is in the text below ``old``, on a line that the edits did not write."""
+    if old is None or new is None or old.filename != new.filename or new.filename not in texts:
+        return False
+    text = texts[new.filename]
+    is_below = new.line >= text.new_line(old.line + 1)
+    return is_below and new.line not in text.changed_lines()
+
+
+def _was_seen_built(call: Call) -> bool:
+    built = call.recorded().built
+    return built is not None and built.site is not None
 
 
 def _is_written(place: Place | None, texts: Texts) -> bool:

@@ -15,7 +15,8 @@ from pallas_magic.bridge.objects import BuiltObject, ObjectRecorder
 from pallas_magic.bridge.retrace import Parts
 from pallas_magic.source.document import Place
 
-Kind = Literal["spec", "grid spec", "call"]
+Kind = Literal["spec", "grid spec", "call", "part", "operands"]
+_GRID_KEYWORDS = ("grid", "in_specs", "out_specs", "scratch_shapes")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,7 +26,11 @@ class Root:
     ``known`` are the values of a call's or grid spec's keywords by name,
     ``defaults`` those it has where they are not given, ``parameters`` the names
     of its positional arguments, ``grid_parameters`` those of a grid spec given
-    to the call.
+    to the call. A ``part`` is what the keyword ``slot`` of its ``owner`` was given
+    in a variable; ``operands`` stands for the call with its operands.
+
+    ``settled`` are the names that are known to mean what they meant when the
+    expression ran; ``None`` where all of them do.
     """
 
     kind: Kind
@@ -36,6 +41,9 @@ class Root:
     grid_parameters: tuple[str, ...] = ()
     known: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    slot: str = ""
+    owner: Kind = "call"
+    settled: frozenset[str] | None = None
 
 
 def roots_of(call: Call, parts: Parts, objects: ObjectRecorder) -> tuple[Root, ...]:
@@ -43,12 +51,14 @@ def roots_of(call: Call, parts: Parts, objects: ObjectRecorder) -> tuple[Root, .
     found = [_spec_root(value, objects) for value in spec_values(parts)]
     found.append(_grid_root(call, parts, objects))
     found.append(_gpu_root(call, parts, objects))
+    caller = call.recorded().caller
+    found.append(_root("operands", caller) if caller is not None else None)
     return tuple(root for root in found if root is not None)
 
 
 def is_spec(value: Any) -> bool:
     """Whether ``value`` is a BlockSpec or a scratch shape, as far as its fields tell."""
-    return hasattr(value, "memory_space") and dataclasses.is_dataclass(value)
+    return dataclasses.is_dataclass(value) and hasattr(value, "memory_space")
 
 
 def spec_values(parts: Parts) -> Iterator[Any]:
@@ -61,47 +71,26 @@ def spec_values(parts: Parts) -> Iterator[Any]:
     yield from {id(leaf): leaf for leaf in leaves if is_spec(leaf)}.values()
 
 
-def _spec_root(value: Any, objects: ObjectRecorder) -> Root | None:
-    token = objects.token(value)
-    return _root("spec", objects.built[token]) if token >= 0 else None
+def call_root(parts: Parts, place: Place, names: Mapping[str, Any], is_gpu: bool) -> Root:
+    """The root of a call that was put together at ``place``."""
+    if is_gpu:
+        known = {"compiler_params": parts.compiler_params}
+        known |= dict.fromkeys(("out_type", "out_shape"), parts.out_shape)
+        known |= dict.fromkeys(("scratch_types", "scratch_shapes"), parts.scratch)
+        return Root("call", place, None, names, ("body", "out_shape"), known=known)
+    known, defaults, signature = _grid_keywords(parts.grid_spec)
+    known |= {"scratch_shapes": parts.scratch, "out_shape": parts.out_shape}
+    known["compiler_params"] = parts.compiler_params
+    return Root("call", place, None, names, ("kernel", "out_shape"), signature, known, defaults)
 
 
-def _root(kind: Kind, built: BuiltObject, **more: Any) -> Root | None:
-    place = place_of(built.code, built.last_instruction)
-    if place is None:
-        return None
-    return Root(kind, place, built.value, {**built.global_names, **built.names}, **more)
+def grid_spec_root(parts: Parts, place: Place, names: Mapping[str, Any]) -> Root:
+    """The root of a grid spec that was built at ``place``."""
+    known, defaults, signature = _grid_keywords(parts.grid_spec)
+    return Root("grid spec", place, None, names, signature, known=known, defaults=defaults)
 
 
-def _grid_root(call: Call, parts: Parts, objects: ObjectRecorder) -> Root | None:
-    if parts.grid_spec is None:
-        return None
-    made = [built for built in objects.built if _same_grid_spec(built.value, parts.grid_spec)]
-    recorded = call.recorded().built
-    site = recorded.site if recorded is not None else None
-    direct = [b for b in made if site and place_of(b.code, b.last_instruction) == site.place]
-    signature = inspect.signature(type(parts.grid_spec)).parameters
-    names = ("grid", "in_specs", "out_specs", "scratch_shapes")
-    known = {name: getattr(parts.grid_spec, name) for name in names}
-    defaults = {name: signature[name].default for name in names}
-    if direct:
-        known |= {"scratch_shapes": parts.scratch, "out_shape": parts.out_shape}
-        known["compiler_params"] = parts.compiler_params
-        return _root(
-            "call",
-            direct[-1],
-            parameters=("kernel", "out_shape"),
-            grid_parameters=tuple(signature),
-            known=known,
-            defaults=defaults,
-        )
-    if not made:
-        return None
-    parameters = tuple(signature)
-    return _root("grid spec", made[-1], parameters=parameters, known=known, defaults=defaults)
-
-
-def _same_grid_spec(value: Any, grid_spec: Any) -> bool:
+def same_grid_spec(value: Any, grid_spec: Any) -> bool:
     """Whether JAX's working copy ``grid_spec`` was made of ``value``."""
     return (
         type(value) is type(grid_spec)
@@ -111,6 +100,43 @@ def _same_grid_spec(value: Any, grid_spec: Any) -> bool:
     )
 
 
+def _grid_keywords(grid_spec: Any) -> tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]:
+    signature = inspect.signature(type(grid_spec)).parameters
+    known = {name: getattr(grid_spec, name) for name in _GRID_KEYWORDS}
+    defaults = {name: signature[name].default for name in _GRID_KEYWORDS}
+    return known, defaults, tuple(signature)
+
+
+def _spec_root(value: Any, objects: ObjectRecorder) -> Root | None:
+    token = objects.token(value)
+    return _root("spec", objects.built[token]) if token >= 0 else None
+
+
+def _root(kind: Kind, built: BuiltObject) -> Root | None:
+    place = place_of(built.code, built.last_instruction)
+    return Root(kind, place, built.value, _names(built)) if place is not None else None
+
+
+def _names(built: BuiltObject) -> Mapping[str, Any]:
+    return {**built.global_names, **built.names}
+
+
+def _grid_root(call: Call, parts: Parts, objects: ObjectRecorder) -> Root | None:
+    if parts.grid_spec is None:
+        return None
+    made = [built for built in objects.built if same_grid_spec(built.value, parts.grid_spec)]
+    placed = [(place_of(one.code, one.last_instruction), one) for one in made]
+    recorded = call.recorded().built
+    site = recorded.site if recorded is not None else None
+    for place, built in reversed(placed):
+        if site is not None and place is not None and place == site.place:
+            return call_root(parts, place, _names(built), is_gpu=False)
+    for place, built in placed[-1:]:
+        if place is not None:
+            return grid_spec_root(parts, place, _names(built))
+    return None
+
+
 def _gpu_root(call: Call, parts: Parts, objects: ObjectRecorder) -> Root | None:
     built = call.recorded().built
     if built is None or built.gpu is None:
@@ -118,7 +144,6 @@ def _gpu_root(call: Call, parts: Parts, objects: ObjectRecorder) -> Root | None:
     token = objects.token(built.gpu["mesh"])
     if token < 0:
         return None
-    known = {"compiler_params": parts.compiler_params}
-    known |= dict.fromkeys(("out_type", "out_shape"), parts.out_shape)
-    known |= dict.fromkeys(("scratch_types", "scratch_shapes"), parts.scratch)
-    return _root("call", objects.built[token], parameters=("body", "out_shape"), known=known)
+    mesh = objects.built[token]
+    place = place_of(mesh.code, mesh.last_instruction)
+    return call_root(parts, place, _names(mesh), is_gpu=True) if place is not None else None

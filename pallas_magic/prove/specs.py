@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pallas_magic.prove.alignment import Alignment
-from pallas_magic.prove.evaluate import describes_memory, evaluate
+from pallas_magic.prove.evaluate import describes_memory, evaluate, is_lasting, read_names
 from pallas_magic.prove.roots import Root, is_spec
 from pallas_magic.prove.unprovable import NotProvable
 
@@ -25,16 +25,21 @@ _UNKNOWN = object()
 
 @dataclasses.dataclass(frozen=True)
 class Rebuilder:
-    """Rebuilds values of one text; ``names`` are those that its expressions see."""
+    """Rebuilds values of one text; ``names`` are those that its expressions see.
+
+    ``settled`` are those of them that mean what they meant when the old text ran;
+    ``None`` where all do.
+    """
 
     alignment: Alignment
     names: Mapping[str, Any]
     filename: str
+    settled: frozenset[str] | None = None
 
     def value(self, old: ast.expr | None, new: ast.expr, known: Any = _UNKNOWN) -> Any:
         """What ``new`` stands for where ``old`` stood for ``known``."""
         if known is _UNKNOWN or old is None:
-            return evaluate(new, self.names, self.filename)
+            return self._evaluate(new)
         if self.alignment.same(old, new):
             return known
         match old, new:
@@ -42,18 +47,18 @@ class Rebuilder:
                 return self._sequence(old.elts, new.elts, known)
             case ast.Call(), ast.Call() if is_spec(known):
                 return self.spec(old, new, known)
-        return evaluate(new, self.names, self.filename)
+        return self._evaluate(new)
 
     def spec(self, old: ast.Call, new: ast.Call, known: Any) -> Any:
         """A BlockSpec or scratch shape after the edit of the call that built it."""
         if not hasattr(known, "inner_aval") and not self.alignment.same(old.func, new.func):
-            return evaluate(new, self.names, self.filename)
-        builder = evaluate(old.func, self.names, self.filename)
+            return self._evaluate(new)
+        builder = self._evaluate(old.func)
         another = isinstance(builder, type) and builder is not type(known)
         if another or not describes_memory(builder):
             raise NotProvable(f"`{ast.unparse(old.func)}(...)` would have to be called again")
         if isinstance(builder, functools.partial):
-            return evaluate(new, self.names, self.filename)
+            return self._evaluate(new)
         if hasattr(known, "inner_aval"):
             return self._memory_ref(old, new, known)
         parameters = tuple(inspect.signature(type(known)).parameters.values())
@@ -69,7 +74,7 @@ class Rebuilder:
         self, old: ast.Call, new: ast.Call, parameters: list[str]
     ) -> dict[str, tuple[ast.expr | None, ast.expr | None]]:
         """The arguments that differ between two calls, by name; ``None`` where absent."""
-        before, after = _arguments(old, parameters), _arguments(new, parameters)
+        before, after = arguments_of(old, parameters), arguments_of(new, parameters)
         return {
             name: (before.get(name), after.get(name))
             for name in {**before, **after}
@@ -77,6 +82,13 @@ class Rebuilder:
             or name not in after
             or not self.alignment.same(before[name], after[name])
         }
+
+    def _evaluate(self, node: ast.expr) -> Any:
+        unsettled = read_names(node) - self.settled if self.settled is not None else ()
+        for name in sorted(unsettled):
+            if name in self.names and not is_lasting(self.names[name]):
+                raise NotProvable(f"`{name}` may have been something else when this was built")
+        return evaluate(node, self.names, self.filename)
 
     def _sequence(self, old: list[ast.expr], new: list[ast.expr], known: Any) -> Any:
         if not isinstance(known, list | tuple) or len(known) != len(old):
@@ -93,17 +105,18 @@ class Rebuilder:
         for node, value in zip(old, known, strict=True):
             if self.alignment.same(node, new):
                 return value
-        return evaluate(new, self.names, self.filename)
+        return self._evaluate(new)
 
     def _memory_ref(self, old: ast.Call, new: ast.Call, known: Any) -> Any:
         same_arguments = not self.changed(old, new, ["shape", "dtype"])
-        space = evaluate(new.func, self.names, self.filename)
+        space = self._evaluate(new.func)
         if same_arguments and not getattr(known, "transforms", ()) and callable(space):
             return space(known.shape, known.dtype)
-        return evaluate(new, self.names, self.filename)
+        return self._evaluate(new)
 
 
-def _arguments(call: ast.Call, parameters: list[str]) -> dict[str, ast.expr]:
+def arguments_of(call: ast.Call, parameters: list[str]) -> dict[str, ast.expr]:
+    """The arguments of ``call`` by name; raises :class:`NotProvable` where some have none."""
     if any(isinstance(argument, ast.Starred) for argument in call.args) or any(
         keyword.arg is None for keyword in call.keywords
     ):

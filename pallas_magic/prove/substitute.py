@@ -1,10 +1,10 @@
-"""What a recorded call would have been made of, had the user's text been edited."""
+"""The parts of a recorded call with a fix's edits put into them."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
@@ -13,9 +13,12 @@ import jax
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.objects import ObjectRecorder
 from pallas_magic.bridge.retrace import NotRetraceable, Parts, parts_of
-from pallas_magic.prove.alignment import Alignment, Pair, definition_parts, first_line, position
+from pallas_magic.prove.alignment import Alignment, Pair, definition_parts, position
+from pallas_magic.prove.earlier import EarlierTexts
 from pallas_magic.prove.functions import Substitution
-from pallas_magic.prove.roots import Root, is_spec, roots_of
+from pallas_magic.prove.imported import imported_names
+from pallas_magic.prove.operands import more_operands
+from pallas_magic.prove.roots import Root, is_spec, roots_of, spec_values
 from pallas_magic.prove.specs import Rebuilder, changed_grid_spec, changed_keywords
 from pallas_magic.prove.texts import EditedText
 from pallas_magic.prove.unprovable import NotProvable
@@ -23,6 +26,8 @@ from pallas_magic.report import TextEdit
 from pallas_magic.source.document import Library
 
 Position = tuple[str, int, int]
+_Path = tuple[Pair, ...]
+_Touched = dict[Root, tuple[EditedText, Pair]]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,80 +47,136 @@ def edited_texts(edits: Iterable[TextEdit], library: Library) -> dict[str, Edite
     return {text.filename: text for text in texts}
 
 
-def substitute(call: Call, objects: ObjectRecorder, texts: Mapping[str, EditedText]) -> Substituted:
+def substitute(
+    call: Call, objects: ObjectRecorder, texts: Mapping[str, EditedText], earlier: EarlierTexts
+) -> Substituted:
     """The parts of ``call`` with the edits of ``texts``; raises :class:`NotProvable`."""
     try:
-        parts = parts_of(call)
+        original = parts_of(call)
     except NotRetraceable as reason:
         raise NotProvable(str(reason)) from reason
-    imported = _imported(texts.values())
+    imported = imported_names(texts.values())
     functions = Substitution(texts, imported)
-    kernels = tuple(functions.exchange(kernel) for kernel in parts.kernels)
-    parts = dataclasses.replace(parts, kernels=kernels)
+    kernels = tuple(functions.exchange(kernel) for kernel in original.kernels)
+    parts = dataclasses.replace(original, kernels=kernels)
+    changes = [(text, path) for text in texts.values() for path in text.alignment.differences]
     roots = roots_of(call, parts, objects)
-    touched: dict[Root, tuple[EditedText, Pair]] = {}
-    outside: set[Position] = set()
-    for text in texts.values():
+    touched, left = _explained(changes, roots, functions.replaced)
+    if left:
+        more, left = _explained(left, earlier.roots(call, roots), [])
+        touched |= more
+    parts = _with_roots(parts, touched, imported, original)
+    parts, map_codes = _with_index_maps(parts, texts, imported)
+    _, left = _explained(left, (), map_codes)
+    _none_redefines(left, [*functions.replaced, *map_codes])
+    outside = frozenset((text.filename, *position(path)) for text, path in left)
+    return Substituted(parts, outside)
+
+
+def _explained(
+    changes: Iterable[tuple[EditedText, _Path]], roots: Sequence[Root], codes: Sequence[CodeType]
+) -> tuple[_Touched, list[tuple[EditedText, _Path]]]:
+    """The roots that changes are in, and the changes that are neither there nor in a function."""
+    touched: _Touched = {}
+    left = []
+    for text, path in changes:
         own_roots = [root for root in roots if root.place.filename == text.filename]
-        own_code = [code for code in functions.replaced if code.co_filename == text.filename]
-        for path in text.alignment.differences:
-            found = _explain(text.alignment, path, own_roots, own_code)
-            if found is None:
-                outside.add((text.filename, *position(path)))
-            touched |= {root: (text, pair) for root, pair in (found or ())}
-    return Substituted(_with_roots(parts, touched, imported), frozenset(outside))
+        own_codes = [code for code in codes if code.co_filename == text.filename]
+        found = _explain(text.alignment, path, own_roots, own_codes)
+        if found is None:
+            left.append((text, path))
+        touched |= {root: (text, pair) for root, pair in (found or ())}
+    return touched, left
 
 
 def _explain(
-    alignment: Alignment, path: tuple[Pair, ...], roots: list[Root], codes: list[CodeType]
+    alignment: Alignment, path: _Path, roots: list[Root], codes: list[CodeType]
 ) -> list[tuple[Root, Pair]] | None:
-    """The innermost roots around a difference; none of them if it is in the kernel."""
+    """The innermost roots around a difference; none of them if it is in a function's code."""
     for old, new in reversed(path):
-        if _is_kernel_code(alignment, (old, new), codes):
-            return []
-        if isinstance(old, ast.Call) and isinstance(new, ast.Call):
-            hits = [root for root in roots if _covers(root, old)]
+        if any(_compiled_from(code, old) for code in codes):
+            return [] if _is_defined_alike(alignment, old, new) else None
+        if isinstance(old, ast.expr) and isinstance(new, ast.expr):
+            hits = [root for root in roots if _covers(root, old) and _is_its_kind(root, old, new)]
             if hits:
                 return [(root, (old, new)) for root in hits]
     return None
 
 
-def _is_kernel_code(alignment: Alignment, pair: Pair, codes: list[CodeType]) -> bool:
-    old, new = pair
-    definition = first_line(old)
-    if not any((code.co_name, code.co_firstlineno) == definition for code in codes):
-        return False
+def _is_defined_alike(alignment: Alignment, old: ast.AST, new: ast.AST) -> bool:
     before, after = definition_parts(old), definition_parts(new)
-    same = len(before) == len(after)
-    if not same or not all(map(alignment.same, before, after)):
-        raise NotProvable("the edit changes how a function is defined")
-    return True
+    return len(before) == len(after) and all(map(alignment.same, before, after))
 
 
-def _covers(root: Root, node: ast.Call) -> bool:
+def _none_redefines(changes: Iterable[tuple[EditedText, _Path]], codes: list[CodeType]) -> None:
+    """Raise :class:`NotProvable` where a change is in what a function of ``codes`` is made with."""
+    for text, path in changes:
+        own = [code for code in codes if code.co_filename == text.filename]
+        for old, new in path:
+            if any(_compiled_from(code, old) for code in own) and not _is_defined_alike(
+                text.alignment, old, new
+            ):
+                raise NotProvable("the edit changes how a function is defined")
+
+
+def _compiled_from(code: CodeType, node: ast.AST) -> bool:
+    """Whether ``node`` is the definition that ``code`` is the body of."""
+    if isinstance(node, ast.Lambda):
+        start, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+        assert end[0] is not None
+        assert end[1] is not None
+        places = [
+            (line, column)
+            for line, _, column, end_column in code.co_positions()
+            # Where a function begins has no column of its own.
+            if line is not None and column is not None and (column, end_column) != (0, 0)
+        ]
+        inside = all(start <= place < (end[0], end[1]) for place in places)
+        return code.co_name == "<lambda>" and bool(places) and inside
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        return (code.co_name, code.co_firstlineno) == (node.name, first)
+    return False
+
+
+def _covers(root: Root, node: ast.expr) -> bool:
     place = root.place
     start = (place.line, place.col) == (node.lineno, node.col_offset)
     return start and (place.end_line, place.end_col) == (node.end_lineno, node.end_col_offset)
 
 
+def _is_its_kind(root: Root, old: ast.expr, new: ast.expr) -> bool:
+    return root.kind == "part" or (isinstance(old, ast.Call) and isinstance(new, ast.Call))
+
+
 def _with_roots(
-    parts: Parts, touched: Mapping[Root, tuple[EditedText, Pair]], imported: Mapping[str, Any]
+    parts: Parts, touched: _Touched, imported: Mapping[str, Any], original: Parts
 ) -> Parts:
     exchanged: dict[int, Any] = {}
     for root, (text, (old, new)) in touched.items():
+        assert isinstance(old, ast.expr)
+        assert isinstance(new, ast.expr)
+        names = {**root.names, **imported}
+        rebuilder = Rebuilder(text.alignment, names, text.filename, root.settled)
+        if root.kind == "part":
+            changes = {root.slot: rebuilder.value(old, new, root.value)}
+            parts = _with_keywords(parts, root.owner, changes)
+            continue
         assert isinstance(old, ast.Call)
         assert isinstance(new, ast.Call)
-        rebuilder = Rebuilder(text.alignment, {**root.names, **imported}, text.filename)
         if root.kind == "spec":
             exchanged[id(root.value)] = rebuilder.spec(old, new, root.value)
-            continue
-        changes = changed_keywords(rebuilder, old, new, root)
-        parts = _with_keywords(parts, root, changes)
+        elif root.kind == "operands":
+            more = more_operands(rebuilder, old, new, original.kernels)
+            parts = dataclasses.replace(parts, more_operands=more)
+        else:
+            changes = changed_keywords(rebuilder, old, new, root)
+            parts = _with_keywords(parts, root.kind, changes)
     return _with_specs(parts, exchanged)
 
 
-def _with_keywords(parts: Parts, root: Root, changes: dict[str, Any]) -> Parts:
-    if root.kind == "call":
+def _with_keywords(parts: Parts, kind: str, changes: dict[str, Any]) -> Parts:
+    if kind == "call":
         own = {"out_type": "out_shape", "out_shape": "out_shape"}
         own |= {"scratch_types": "scratch", "scratch_shapes": "scratch"}
         own["compiler_params"] = "compiler_params"
@@ -125,6 +186,29 @@ def _with_keywords(parts: Parts, root: Root, changes: dict[str, Any]) -> Parts:
         return parts
     grid_spec = changed_grid_spec(parts.grid_spec, changes)
     return dataclasses.replace(parts, grid_spec=grid_spec)
+
+
+def _with_index_maps(
+    parts: Parts, texts: Mapping[str, EditedText], imported: Mapping[str, Any]
+) -> tuple[Parts, list[CodeType]]:
+    """The specs with their index maps exchanged for those of the edited texts, and which were.
+
+    One that cannot be told apart in the edited text stays: an edit of it is outside.
+    """
+    exchanged: dict[int, Any] = {}
+    replaced: list[CodeType] = []
+    for spec in spec_values(parts):
+        held = getattr(spec, "index_map", None)
+        index_map = getattr(held, "index_map", held)
+        functions = Substitution(texts, imported)
+        try:
+            new = functions.exchange(index_map)
+        except NotProvable:
+            continue
+        if functions.replaced:
+            exchanged[id(spec)] = dataclasses.replace(spec, index_map=new)
+            replaced += functions.replaced
+    return _with_specs(parts, exchanged), replaced
 
 
 def _with_specs(parts: Parts, exchanged: Mapping[int, Any]) -> Parts:
@@ -142,23 +226,3 @@ def _with_specs(parts: Parts, exchanged: Mapping[int, Any]) -> Parts:
         changes = {name: exchange(getattr(grid_spec, name)) for name in names}
         grid_spec = changed_grid_spec(grid_spec, changes)
     return dataclasses.replace(parts, scratch=exchange(parts.scratch), grid_spec=grid_spec)
-
-
-def _imported(texts: Iterable[EditedText]) -> dict[str, Any]:
-    """What import statements of the edited texts bind; they may be JAX's own only."""
-    names: dict[str, Any] = {}
-    for text in texts:
-        for node in text.alignment.imports:
-            _only_jax(node)
-            module = ast.Module([node], [])
-            exec(compile(module, text.filename, "exec", dont_inherit=True), names)
-    names.pop("__builtins__", None)
-    return names
-
-
-def _only_jax(node: ast.stmt) -> None:
-    modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-    if isinstance(node, ast.ImportFrom):
-        modules = [node.module or ""] if not node.level else [""]
-    if any(name.partition(".")[0] != "jax" for name in modules):
-        raise NotProvable("the fix imports a module that is not JAX's")

@@ -58,10 +58,23 @@ class EditedText:
 
     def changed_lines(self) -> frozenset[int]:
         """The lines of the new text that the old one does not have."""
+        kept = {new for _, new in self._kept_lines()}
+        count = len(self.after.split("\n"))
+        return frozenset(number for number in range(1, count + 1) if number not in kept)
+
+    def new_line(self, line: int) -> int:
+        """Where a line of the old text is in the new one, or the next line that was kept."""
+        return min((new for old, new in self._kept_lines() if old >= line), default=line)
+
+    def _kept_lines(self) -> list[tuple[int, int]]:
+        """Each line that both texts have: its number before and after."""
         before, after = self.before.split("\n"), self.after.split("\n")
         blocks = difflib.SequenceMatcher(None, before, after, False).get_matching_blocks()
-        kept = {line for block in blocks for line in range(block.b, block.b + block.size)}
-        return frozenset(number + 1 for number in range(len(after)) if number not in kept)
+        return [
+            (block.a + offset + 1, block.b + offset + 1)
+            for block in blocks
+            for offset in range(block.size)
+        ]
 
     def _paired(self, flags: int) -> list[tuple[CodeType, CodeType | None]]:
         if flags not in self._pairs:

@@ -77,7 +77,10 @@ class Notebook:
     def edit(self, old: str, new: str, cell: int = 0) -> TextEdit:
         """Replace ``old``, which stands once in the cell (the last by default)."""
         keys = list(self.library)
-        key = f"cell-{cell}" if cell else keys[-1]
+        return self.edit_in(f"cell-{cell}" if cell else keys[-1], old, new)
+
+    def edit_in(self, key: str, old: str, new: str) -> TextEdit:
+        """Replace ``old``, which stands once in the text of ``key``."""
         text = self.library[key].source.text
         assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times"
         start = text.index(old)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -63,13 +64,13 @@ jax.make_jaxpr(count)(jax.ShapeDtypeStruct((8, 128), jnp.float32))
 """
 
 CASES = (
-    Wrong("other values", TOTAL, STORE, SCALAR + " * 2", "unsafe", "the values differ"),
+    Wrong("other values", TOTAL, STORE, SCALAR + " * 2", None, "the values differ"),
     Wrong(
         "fewer elements are written",
         COUNT,
         "counts_ref[...] = jnp.sum((x_ref[...] > 0).astype(jnp.int32), axis=0)",
         "counts_ref[0] = jnp.sum((x_ref[...] > 0).astype(jnp.int32))",
-        "unsafe",
+        None,
         "other elements of the output are written",
     ),
     Wrong(
@@ -217,6 +218,25 @@ def test_the_rules_own_bound_is_kept() -> None:
     notebook.run(TOTAL)
     proof, applicability = notebook.prove(notebook.edit(STORE, SCALAR), applicability="unsafe")
     assert (proof.same_values, applicability) == (True, "unsafe")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, None),
+        ({"applicability": "unsafe"}, "unsafe"),
+        ({"keeps_values": False}, "unsafe"),
+        ({"applicability": "unsafe", "keeps_values": True}, None),
+    ],
+)
+def test_other_values_refute_what_claims_to_keep_them(
+    options: dict[str, Any], expected: str | None
+) -> None:
+    notebook = Notebook()
+    notebook.run(TOTAL)
+    proof, applicability = notebook.prove(notebook.edit(STORE, SCALAR + " * 2"), **options)
+    assert (proof.gone, proof.lowers, proof.same_values) == (True, True, False)
+    assert applicability == expected
 
 
 def test_rounding_is_let_pass_only_where_sums_are_reordered() -> None:

@@ -18,6 +18,7 @@ EMPTY = np.iinfo(np.int32).min
 SAME = Comparison(True)
 DIFFERENT = Comparison(False, "the values differ")
 UNWRITTEN = Comparison(False, "other elements of the output are written")
+MORE = Comparison(None, "more elements of the output are written")
 ROUNDED = Comparison(None, "the values differ in their last digits")
 
 
@@ -26,7 +27,10 @@ ROUNDED = Comparison(None, "the values differ in their last digits")
     [
         ([1.0, 2.0], [1.0, 2.0], "float32", True, SAME),
         ([1.0, NAN], [1.0, NAN], "float32", True, SAME),
-        ([1.0, NAN], [1.0, 2.0], "float32", False, UNWRITTEN),
+        ([1.0, NAN], [1.0, 2.0], "float32", False, MORE),
+        ([1.0, NAN], [1.5, 2.0], "float32", False, DIFFERENT),
+        ([1.0, NAN], [NAN, 2.0], "float32", False, UNWRITTEN),
+        ([1.0, NAN], [1.0000001, 2.0], "float32", True, ROUNDED),
         ([1.0, 2.0], [1.0, NAN], "float32", False, UNWRITTEN),
         ([1.0, 2.0], [1.0, 2.0000003], "float32", True, ROUNDED),
         ([1.0, 2.0], [1.0, 2.0000003], "float32", False, SAME),
@@ -39,7 +43,7 @@ ROUNDED = Comparison(None, "the values differ in their last digits")
         ([1, 2], [1, 2], "int32", True, SAME),
         ([1, 2], [1, 3], "int32", False, DIFFERENT),
         ([1, EMPTY], [1, EMPTY], "int32", True, SAME),
-        ([1, EMPTY], [1, 0], "int32", True, UNWRITTEN),
+        ([1, EMPTY], [1, 0], "int32", True, MORE),
         ([True, False], [True, False], "bool", True, SAME),
         ([True, False], [True, True], "bool", False, DIFFERENT),
     ],
@@ -109,6 +113,20 @@ def test_an_aliased_output_must_be_written_whole() -> None:
         verdicts.append(notebook.prove(notebook.edit("pltpu.SMEM", "pltpu.VMEM")))
     assert [applicability for _, applicability in verdicts] == ["safe", "unsafe"]
     assert verdicts[1][0].why == "it writes only part of an output that is also an input"
+
+
+def test_what_interpret_mode_lacks_is_said_with_what_to_do() -> None:
+    notebook = Notebook()
+    store = (
+        "pl.when(x_ref[0, 0] > 0)(lambda: o_ref.__setitem__(..., x_ref[...] + pl.program_id(0)))"
+    )
+    notebook.run(ALIASED.format(store=store).replace("input_output_aliases={0: 0}", "grid=(1,)"))
+    proof, applicability = notebook.prove(notebook.edit("pltpu.SMEM", "pltpu.VMEM"))
+    assert (proof.same_values, applicability) == (None, "unsafe")
+    assert proof.why == (
+        "interpret mode cannot run it: "
+        "it has no `pl.program_id` inside a loop or a branch; ask for it before"
+    )
 
 
 GPU = """\
