@@ -7,10 +7,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from pallas_magic.ipython.late import PALLAS, AfterImport
+from pallas_magic.ipython.stages import unproved
 from pallas_magic.ipython.tracebacks import pallas_error
-from pallas_magic.report import Fix, Proof, Report
+from pallas_magic.report import Report
 
 if TYPE_CHECKING:
+    from pallas_magic.compile_stage import Progress
     from pallas_magic.engine import Watch
     from pallas_magic.ipython.fault import Faults
     from pallas_magic.ipython.options import CheckOptions
@@ -72,11 +74,25 @@ class Check:
         report = self._with_reason(self.watch.report())
         # An error whose diagnostic is ignored is shown as it is.
         self.explained = blamed and not report.ok
-        return report if self.options.verify else unproved(report, _NOT_PROVED)
+        return self._as_wanted(report)
 
-    def proved(self) -> Report:
+    @property
+    def compiling(self) -> bool:
+        """Whether the last report has kernels that are still to be compiled."""
+        return self.watch.compiling
+
+    def compile(self, progress: Progress) -> Report:
+        """The report with its kernels compiled; can take a minute."""
+        return self._as_wanted(self._with_reason(self.watch.compile(progress)))
+
+    def prove(self) -> Report:
         """The report with its fixes proved; can take seconds."""
         return self._with_reason(self.watch.prove())
+
+    def _as_wanted(self, report: Report) -> Report:
+        if self.options.verify:
+            return report
+        return dataclasses.replace(unproved(report, _NOT_PROVED), proving=self.compiling)
 
     def _with_reason(self, report: Report) -> Report:
         """``report`` that says why the cell was stopped, if it was."""
@@ -133,18 +149,3 @@ def _need_compilers(target: str) -> None:
         raise UsageError(
             f"pallas_check: {missing}. `PallasMagic.compile` is True. Nothing was run."
         ) from None
-
-
-def unproved(report: Report, why: str) -> Report:
-    """``report`` with nothing left to prove: what was not shown safe is not called so."""
-    diagnostics = tuple(
-        dataclasses.replace(diagnostic, fixes=tuple(_settled(fix, why) for fix in diagnostic.fixes))
-        for diagnostic in report.diagnostics
-    )
-    return dataclasses.replace(report, diagnostics=diagnostics, proving=False)
-
-
-def _settled(fix: Fix, why: str) -> Fix:
-    if fix.proof is not None:
-        return fix
-    return dataclasses.replace(fix, applicability="display", proof=Proof(why=why))

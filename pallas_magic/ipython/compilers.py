@@ -9,7 +9,7 @@ from IPython.core.error import UsageError
 
 MAGIC = "%pallas_compilers"
 _MODULE = "pallas_magic.aot.compilers"
-_NOT_DONE = {1: "it was not done", 2: "it takes one of the forms above"}
+_NOT_DONE = {3: "it was not done", 2: "it takes one of the forms above", 130: "interrupted"}
 
 
 class _Before:

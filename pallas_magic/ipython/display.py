@@ -7,7 +7,10 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
+from pallas_magic.ipython.card_pages import CardPages
 from pallas_magic.ipython.fault import Faults
+from pallas_magic.ipython.fix_bars import FixBars
+from pallas_magic.ipython.waiting import WaitingLine
 
 if TYPE_CHECKING:
     from pallas_magic.report import Report
@@ -18,9 +21,10 @@ _WIDEST = 100
 class Display:
     """Shows reports in one shell."""
 
-    def __init__(self, shell: Any, faults: Faults) -> None:
+    def __init__(self, shell: Any, faults: Faults, pages: CardPages) -> None:
         self._shell = shell
         self._faults = faults
+        self._bars = FixBars(shell, pages)
 
     @property
     def in_terminal(self) -> bool:
@@ -41,7 +45,9 @@ class Display:
 
     def card(self, here: str | None) -> Card:
         """A card of the cell ``here``, not yet shown."""
-        return TerminalCard(here) if self.in_terminal else NotebookCard(here, self._faults)
+        if self.in_terminal:
+            return TerminalCard(here)
+        return NotebookCard(here, self._faults, self._bars)
 
 
 class Card:
@@ -50,36 +56,44 @@ class Card:
     def __init__(self, here: str | None) -> None:
         self.here = here
 
-    def show(self, report: Report) -> None:
-        """Show ``report`` in place of what was shown before."""
+    def show(self, report: Report, progress: str = "") -> None:
+        """Show ``report`` in place of what was shown before; ``progress`` is what is going on."""
         raise NotImplementedError
 
 
 class TerminalCard(Card):
-    """Text, printed once: when nothing is left to prove."""
+    """Text, printed once nothing is left to do; what is going on stands in its place till then."""
 
-    def show(self, report: Report) -> None:
-        if report.proving:
-            return
+    def __init__(self, here: str | None) -> None:
+        super().__init__(here)
+        self._waiting = WaitingLine()
+
+    def show(self, report: Report, progress: str = "") -> None:
         from pallas_magic.render.text import render_text
 
-        shown = render_text(report, _width(), _takes_color(), self.here, at_prompt=True)
+        if report.proving:
+            self._waiting.say(progress or "proving")
+            return
+        self._waiting.end()
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        shown = render_text(report, _width(), _takes_color(), self.here, True, encoding)
         print(shown)
 
 
 class NotebookCard(Card):
     """A display that is updated, and the ipywidgets bar with it where there are fixes."""
 
-    def __init__(self, here: str | None, faults: Faults) -> None:
+    def __init__(self, here: str | None, faults: Faults, bars: FixBars) -> None:
         super().__init__(here)
         self._faults = faults
+        self._bars = bars
         self._display_id = os.urandom(16).hex()
         self._shown = False
 
-    def show(self, report: Report) -> None:
+    def show(self, report: Report, progress: str = "") -> None:
         from IPython.display import display, update_display
 
-        bundle = self._bundle(report)
+        bundle = self._bundle(report, progress)
         if self._shown:
             update_display(  # type: ignore[no-untyped-call]
                 bundle, raw=True, display_id=self._display_id
@@ -91,42 +105,21 @@ class NotebookCard(Card):
         self._shown = True
         if not report.proving:
             with self._faults.kept("building the fix bar"):
-                _show_fix_bar(report, self.here)
+                self._bars.show(report, self.here)
 
-    def _bundle(self, report: Report) -> dict[str, Any]:
+    def _bundle(self, report: Report, progress: str) -> dict[str, Any]:
         from pallas_magic.render.text import render_text
 
         bundle: dict[str, Any] = {"text/plain": render_text(report, here=self.here)}
         with self._faults.kept("drawing the card"):
             from pallas_magic.render.html import render_html
 
-            bundle["text/html"] = render_html(report, here=self.here)
+            bundle["text/html"] = render_html(report, here=self.here, progress=progress)
         with self._faults.kept("drawing the card"):
             from pallas_magic.render import MIME_TYPE, payload
 
-            bundle[MIME_TYPE] = payload(report, here=self.here)
+            bundle[MIME_TYPE] = payload(report, here=self.here, progress=progress)
         return bundle
-
-
-def _show_fix_bar(report: Report, here: str | None) -> None:
-    if not report.fixes():
-        return
-    try:
-        import ipywidgets  # noqa: F401
-    except ImportError:
-        return
-    from IPython.display import display
-
-    from pallas_magic.render import MIME_TYPE
-    from pallas_magic.render.widget import fix_bar
-
-    # The empty bundle lets the notebook extension, which has buttons of its own, draw nothing.
-    bar = fix_bar(report, here)
-    view = {"model_id": bar.model_id, "version_major": 2, "version_minor": 0}
-    display(  # type: ignore[no-untyped-call]
-        {MIME_TYPE: {}, "application/vnd.jupyter.widget-view+json": view, "text/plain": ""},
-        raw=True,
-    )
 
 
 def _width() -> int:

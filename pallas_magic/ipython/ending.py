@@ -30,7 +30,7 @@ def end_checked_cell(host: Host, frame: Frame, check: Check, result: Any) -> Non
         with interruptible():
             report = check.report(error)
             if not says_nothing(report, check, error):
-                report = host.show_and_prove(report, check.proved, card)
+                report = host.show_in_stages(report, check, card)
     except KeyboardInterrupt:
         host.show_deferred(frame)
         host.end_failed(result, KeyboardInterrupt("the check was interrupted"))
@@ -52,7 +52,7 @@ def end_explained_cell(host: Host, frame: Frame, result: Any) -> None:
     card = host.display.card(host.session.library.key_of(frame.ran))
     try:
         with interruptible():
-            host.show_and_prove(watch.report(), watch.prove, card)
+            host.show_in_stages(watch.report(), watch, card)
     except KeyboardInterrupt:
         host.end_failed(result, KeyboardInterrupt("the check was interrupted"))
     except Exception as fault:

@@ -64,7 +64,7 @@ def _conclude(host: Host, check: Check, error: BaseException | None) -> None:
     with host.faults.kept("checking this expression"), interruptible():
         found = check.report(error)
         if not says_nothing(found, check, error):
-            found = host.show_and_prove(found, check.proved, host.display.card(here))
+            found = host.show_in_stages(found, check, host.display.card(here))
         report = found
     if isinstance(error, Exception) and (report is None or not check.explained):
         raise error

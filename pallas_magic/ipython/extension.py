@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from IPython.core.error import UsageError
+
 from pallas_magic.ipython.completion import Completion
+from pallas_magic.ipython.file_fix_comm import FileFixComm
 from pallas_magic.ipython.host import Host
 from pallas_magic.ipython.magics import PallasMagics
 from pallas_magic.ipython.transform import arm_check
+from pallas_magic.source.host import offer_library, withdraw_library
+
+if TYPE_CHECKING:
+    from pallas_magic.source.document import Library
 
 
 class Extension:
@@ -19,6 +27,7 @@ class Extension:
         self._host = Host(shell)
         self._magics = PallasMagics(self._host)
         self._completion = Completion(self._host)
+        self._files = FileFixComm(self._host)
         self._replaced: dict[tuple[str, str], Any] = {}
         # The same objects go out that came in: IPython 7 compares callbacks by identity.
         self._callbacks = {"pre_run_cell": self._pre_run_cell, "post_run_cell": self._post_run_cell}
@@ -36,6 +45,9 @@ class Extension:
             table[name] = function
         self._host.hook.install()
         self._completion.install()
+        self._files.install()
+        self._host.pages.install()
+        offer_library(self._library)
         self._shell.configurables.append(self._host.settings)
 
     def unload(self) -> None:
@@ -44,6 +56,9 @@ class Extension:
 
         self._host.hook.remove()
         self._completion.remove()
+        self._files.remove()
+        self._host.pages.remove()
+        withdraw_library(self._library)
         if self._host.settings in self._shell.configurables:
             self._shell.configurables.remove(self._host.settings)
         name_the_command()
@@ -60,6 +75,9 @@ class Extension:
             self._shell.events.unregister(event, callback)
         self._shell.input_transformers_cleanup.remove(arm_check)
 
+    def _library(self) -> Library:
+        return self._host.session.library
+
     def _own_magics(self) -> list[tuple[str, str, Any]]:
         return [
             (kind, name, function)
@@ -70,6 +88,16 @@ class Extension:
     def _pre_run_cell(self, info: Any) -> None:
         with self._host.faults.kept("taking note of this cell"):
             self._host.session.enter(info)
+            if self._host.session.asks_for_check():
+                self._check_as_it_stands()
+
+    def _check_as_it_stands(self) -> None:
+        try:
+            self._magics.pallas_check_begin("")
+        except UsageError as error:
+            # No cell can be stopped from here: it runs, and is told not to be checked.
+            said = str(error).removesuffix("Nothing was run.")
+            print(f"{said}This cell was not checked.", file=sys.stderr)
 
     def _post_run_cell(self, result: Any) -> None:
         frame = self._host.session.leave(result)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pallas_magic.ipython.options import ALL, without_fix
-from pallas_magic.report import Applicability, Report, TextEdit
+from pallas_magic.report import Applicability, Report, Source, TextEdit
 from pallas_magic.source.edits import apply_edits
 
 
@@ -20,6 +20,17 @@ class FixedCell:
 
     text: str
     said: str
+
+
+@dataclasses.dataclass(frozen=True)
+class FixedFiles:
+    """The files that a fix changes: their sources and texts after it, by key."""
+
+    name: str
+    edits: tuple[TextEdit, ...]
+    sources: Mapping[str, Source]
+    texts: Mapping[str, str]
+    proved: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,9 +60,21 @@ def fixed_anywhere(report: Report, wanted: int | str) -> FixedCell:
     if len(keys) > 1:
         raise NoFix(f"{fix.name} changes {_labels(report, keys)}; a prompt holds one of them")
     source = report.sources[keys[0]]
-    if source.kind == "file":
-        raise NoFix(f"{fix.name} changes {source.label}, which is a file")
     return _fixed(report, fix, keys[0], f"{source.label} with it is at the next prompt.")
+
+
+def fixed_files(report: Report, wanted: int | str) -> FixedFiles | None:
+    """The files of a fix that changes nothing else, ``None`` for any other; may raise `NoFix`."""
+    fix = _found(report, wanted)
+    sources = {edit.span.source: report.sources[edit.span.source] for edit in fix.edits}
+    if any(source.kind != "file" for source in sources.values()):
+        return None
+    for source in sources.values():
+        if not source.editable:
+            raise NoFix(f"{fix.name} changes {source.label}, which cannot be written to")
+    own = {key: [e for e in fix.edits if e.span.source == key] for key in sources}
+    texts = {key: apply_edits(source.text, own[key]) for key, source in sources.items()}
+    return FixedFiles(fix.name, fix.edits, sources, texts, _said_of(fix))
 
 
 def _found(report: Report, wanted: int | str) -> _Wanted:
@@ -68,8 +91,11 @@ def _labels(report: Report, keys: Sequence[str]) -> str:
 
 def _fixed(report: Report, fix: _Wanted, key: str, now: str) -> FixedCell:
     text = apply_edits(report.sources[key].text, fix.edits)
-    proved = "" if fix.applicability == "safe" else " (not proved to keep the values)"
-    return FixedCell(_without_option(text), f"Inserted {fix.name}{proved}. {now}")
+    return FixedCell(_without_option(text), f"Inserted {fix.name}{_said_of(fix)}. {now}")
+
+
+def _said_of(fix: _Wanted) -> str:
+    return "" if fix.applicability == "safe" else " (not proved to keep the values)"
 
 
 def _one(report: Report, number: int) -> _Wanted:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pallas_magic.ipython.card_pages import CardPages
 from pallas_magic.ipython.display import Card, Display
 from pallas_magic.ipython.fault import Faults
 from pallas_magic.ipython.hook import TracebackHook
@@ -15,10 +16,11 @@ from pallas_magic.ipython.session import Frame, Session
 from pallas_magic.ipython.settings import settings_of
 
 if TYPE_CHECKING:
+    from pallas_magic.ipython.file_fixes import FileFixes
+    from pallas_magic.ipython.stages import Later
     from pallas_magic.report import Report
 
 _LAST = ("last_type", "last_value", "last_traceback", "last_exc")
-_INTERRUPTED = "not proved: interrupted"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,32 +38,32 @@ class Host:
         self.shell = shell
         self.faults = Faults()
         self.session = Session(shell)
-        self.display = Display(shell, self.faults)
+        self.pages = CardPages(shell)
+        self.display = Display(shell, self.faults, self.pages)
         self.settings = settings_of(shell)
         self.hook = TracebackHook(shell, self.session, self.faults, self.settings)
         self.shown: Shown | None = None
+        self._files: FileFixes | None = None
 
-    def show_and_prove(self, report: Report, prove: Callable[[], Report], card: Card) -> Report:
-        """Show ``report``, then what ``prove`` makes of it; never leave it at "proving"."""
-        from pallas_magic.ipython.check import unproved
+    @property
+    def files(self) -> FileFixes:
+        """What may be written to files; not imported before a report names one."""
+        if self._files is None:
+            from pallas_magic.ipython.file_fixes import FileFixes
 
-        self._show(card, report)
-        if not report.proving:
-            return report
-        try:
-            final = prove()
-        except KeyboardInterrupt:
-            self._show(card, unproved(report, _INTERRUPTED))
-            raise
-        except Exception as error:
-            self.faults.tell("proving the fixes", error)
-            final = unproved(report, f"not proved: pallas_magic failed, {type(error).__name__}")
-        self._show(card, final)
-        return final
+            self._files = FileFixes()
+        return self._files
 
-    def _show(self, card: Card, report: Report) -> None:
-        self.shown = Shown(report, card.here)
-        card.show(report)
+    def show_in_stages(self, report: Report, later: Later, card: Card) -> Report:
+        """Show ``report``, and again what becomes of it in ``later`` stages; the last of it."""
+        from pallas_magic.ipython.stages import show_in_stages
+
+        def show(found: Report, progress: str) -> None:
+            self.shown = Shown(found, card.here)
+            self.files.learn(found)
+            card.show(found, progress)
+
+        return show_in_stages(report, later, show, self.faults)
 
     def show_deferred(self, frame: Frame) -> None:
         """Show the exception that a check held back, as IPython would have."""

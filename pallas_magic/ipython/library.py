@@ -11,6 +11,8 @@ from pallas_magic.ipython.cells import CellText, cell_document, timed_document
 from pallas_magic.ipython.ran import Ran
 from pallas_magic.report import Source, Span
 from pallas_magic.source.document import Document, Library, Place
+from pallas_magic.source.scopes import bindings
+from pallas_magic.source.syntax import parse
 
 # Bodies of every `%%time` cell share one of these names.
 _SHARED_NAMES = ("<timed exec>", "<timed eval>", "<magic-timeit>")
@@ -27,6 +29,7 @@ class CellLibrary(Library):
         self._shell = shell
         self._ran = ran
         self._texts: dict[str, Ran] = {}
+        self._knows_history = False
 
     def key_of(self, ran: Ran) -> str:
         """The key that the sources of ``ran`` have in reports."""
@@ -47,8 +50,36 @@ class CellLibrary(Library):
             return next(self._timed(filename), None)
         if not _is_cell_name(filename):
             return super().find(filename)
-        found = self._cell(filename) or self._earlier_cell(filename)
+        found = self._cell(filename)
+        if found is None and self._take_history():
+            found = self._cell(filename)
         return found or super().find(filename)
+
+    def cells(self) -> Iterator[Document]:
+        """The cells as they ran last, the last one first, whether anyone asked for them or not.
+
+        A cell whose names later cells have all bound again is a thing of the past.
+        """
+        self._take_history()
+        yield from (one for one in super().cells() if not _is_cell_name(one.filename))
+        seen: set[str] = set()
+        bound: set[str] = set()
+        for ran in reversed(list(self._ran)):
+            identity = {ran.code, (ran.outer or ran).cell_id or ran.code}
+            if not identity & seen:
+                document = self._last_document(ran)
+                syntax = parse(document)
+                names = set(bindings(syntax)) if syntax is not None else set()
+                if not names or not names <= bound:
+                    yield document
+                bound |= names
+            seen |= identity
+
+    def _last_document(self, ran: Ran) -> Document:
+        if ran.documents:
+            return ran.documents[-1]
+        count = self._counts(ran)[0]
+        return self._document(ran, self._name(ran, count), count)
 
     def span(self, place: Place | None) -> Span | None:
         if place is None or place.filename not in _SHARED_NAMES:
@@ -131,20 +162,31 @@ class CellLibrary(Library):
             for inner in _inner_codes(code)
         )
 
-    def _earlier_cell(self, filename: str) -> Document | None:
-        """A cell that ran before the extension was loaded, from IPython's history."""
+    def _take_history(self) -> bool:
+        """Take up the cells that ran before the extension was loaded; once, and if there are any.
+
+        IPython's history has them, without the line end that they were compiled with.
+        """
         history = self._shell.history_manager
-        if history is None:
-            return None
+        if self._knows_history or history is None:
+            return False
+        self._knows_history = True
+        known = {ran.code.rstrip("\n") for ran in self._ran}
         pairs = zip(history.input_hist_raw, history.input_hist_parsed, strict=False)
-        for count, (raw, parsed) in reversed(list(enumerate(pairs))):
-            for code in (raw, raw + "\n"):
-                if count and self._shell.compile.get_code_name(code, parsed, count) == filename:
-                    executed = "".join(linecache.getlines(filename)) or parsed + "\n"
-                    ran = Ran(code, code, None, (count,), executed)
-                    self._ran.insert(0, ran)
-                    return self._document(ran, filename, count)
-        return None
+        earlier = [
+            self._earlier(count, raw, parsed)
+            for count, (raw, parsed) in enumerate(pairs)
+            if count and raw and raw.rstrip("\n") not in known
+        ]
+        self._ran[:0] = earlier
+        return bool(earlier)
+
+    def _earlier(self, count: int, raw: str, parsed: str) -> Ran:
+        for code in (raw, raw + "\n"):
+            filename = self._shell.compile.get_code_name(code, parsed, count)
+            if lines := linecache.getlines(filename):
+                return Ran(code, code, None, (count,), "".join(lines), names={count: filename})
+        return Ran(raw, raw, None, (count,), parsed + "\n")
 
 
 def _is_cell_name(filename: str) -> bool:

@@ -91,13 +91,15 @@ class PallasMagics:
         self._host.display.page(page_of(line))
 
     def pallas_fix(self, line: str) -> None:
-        """Put a fix of the last report into its cell, and the cell at the next prompt.
+        """Make a fix of the last report: the fixed cell comes at the next prompt.
 
-        %pallas_fix N    fix N, by its number in the report
-        %pallas_fix all  all fixes that go together
+        %pallas_fix N          fix N, by its number in the report
+        %pallas_fix all        all fixes that go together
+        %pallas_fix N --yes    without asking, where the fix is in a file
 
         For terminals. In a notebook press the button on the card, or put
-        %%pallas_check --fix N on top of the cell.
+        %%pallas_check --fix N on top of the cell. A fix in a file of yours is
+        shown and, if you say so, written, in terminals and in notebooks.
         """
         from pallas_magic.ipython.fix_command import fix_at_prompt
 

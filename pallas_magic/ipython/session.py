@@ -122,6 +122,15 @@ class Session:
         whole = ran.outer or ran
         return bool(_message(self.shell).get("content", {}).get("code") == whole.text)
 
+    def asks_for_check(self) -> bool:
+        """Whether a front end sent the cell that begins to be checked as it stands.
+
+        Its text has no `%%pallas_check` then, so that positions are those of what its user sees.
+        """
+        return len(self._stack.frames) == 1 and bool(
+            _message(self.shell).get("metadata", {}).get("pallas_check")
+        )
+
     def _ran(self, info: Any) -> Ran:
         code = str(info.raw_cell)
         message = _message(self.shell)

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pallas_magic.source.absent import absent_from
+
 _PALLAS = re.compile(
     r"[\\/]jax[\\/](_src[\\/](pallas|mosaic|tpu_custom_call)|experimental[\\/]mosaic)"
 )
@@ -25,8 +27,15 @@ WHOLE = "`%tb` prints the whole traceback."
 
 
 def pallas_error(error: BaseException | None) -> BaseException | None:
-    """``error``, or the exception in its chain or group, that Pallas or Mosaic raised."""
-    return next((found for found in _chain(error) if _raised_by_pallas(found)), None)
+    """``error``, or the exception in its chain or group, that Pallas or Mosaic raised.
+
+    One that asks Pallas for what JAX does not have is Pallas's only as the last:
+    code that tries one name and then another goes on from it.
+    """
+    found = next((one for one in _chain(error) if _raised_by_pallas(one)), None)
+    if found is None and error is not None and absent_from(error) is not None:
+        return error
+    return found
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

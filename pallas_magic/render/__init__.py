@@ -12,7 +12,10 @@ MIME_TYPE = "application/vnd.pallas-magic.v1+json"
 
 
 def payload(
-    report: Report, pages: Mapping[str, str] | None = None, here: str | None = None
+    report: Report,
+    pages: Mapping[str, str] | None = None,
+    here: str | None = None,
+    progress: str = "",
 ) -> dict[str, Any]:
     """What the notebook extension gets: the report's own payload and its card.
 
@@ -21,5 +24,5 @@ def payload(
     from pallas_magic.payload import plain_json
     from pallas_magic.render.card import build_card
 
-    card = dataclasses.asdict(build_card(report, pages, here))
+    card = dataclasses.asdict(build_card(report, pages, here, progress=progress))
     return {**report.to_dict(), "card": plain_json(card)}

@@ -6,8 +6,8 @@ import platform
 from collections.abc import Iterable
 from importlib import metadata
 
+from pallas_magic.render.chips import target_title
 from pallas_magic.render.model import Window
-from pallas_magic.render.words import target_title
 from pallas_magic.report import Diagnostic
 
 _PACKAGES = ("jax", "jaxlib", "pallas-magic")

@@ -9,8 +9,11 @@ from collections.abc import Mapping, Sequence
 from pallas_magic.render import words
 from pallas_magic.render.bug_report import bug_report
 from pallas_magic.render.characters import shown_text
+from pallas_magic.render.chips import chips_of, listed
 from pallas_magic.render.diff import FOLD_OVER, diff
 from pallas_magic.render.inline import inline, plain
+from pallas_magic.render.matrix import chip_matrix
+from pallas_magic.render.memory import card_memory
 from pallas_magic.render.model import (
     Card,
     CardDiagnostic,
@@ -35,26 +38,32 @@ def build_card(
     pages: Mapping[str, str] | None = None,
     here: str | None = None,
     columns: int = COLUMNS,
+    progress: str = "",
 ) -> Card:
     """The card of ``report``.
 
     ``pages`` are the rules' pages by code, those of the rules found here by
     default. ``here`` is the key of the executed cell's source, by default the
     cell with the highest prompt number. No line of a window is wider than
-    ``columns``.
+    ``columns``. ``progress`` is what is going on, "compiling 3 of 9", where more
+    than a proof is to come.
     """
     pages = rule_pages() if pages is None else pages
     here = executed_cell(report.sources) if here is None else here
+    references = words.references(report)
     counted_notes = report.notes if report.kernels or report.diagnostics else report.notes[1:]
     return Card(
-        state="proving" if report.proving else "done",
+        state="proving" if report.proving or progress else "done",
+        progress=words.progress(progress, report.proving),
         title=words.title(report),
-        subtitle=inline(words.subtitle(report.diagnostics)),
+        subtitle=inline(words.head(report)),
         notes=tuple(map(inline, counted_notes)),
         kernels=tuple(map(inline, words.kernel_lines(report))),
+        chips=chip_matrix(report, references),
+        memory=card_memory(report),
         diagnostics=tuple(
-            _diagnostic(diagnostic, report, pages.get(diagnostic.code, ""), here, columns)
-            for diagnostic in report.diagnostics
+            _diagnostic(one, reference, report, pages.get(one.code, ""), here, columns)
+            for one, reference in zip(report.diagnostics, references, strict=True)
         ),
         combined=_combined(report, here),
     )
@@ -81,7 +90,12 @@ def executed_cell(sources: Mapping[str, Source]) -> str | None:
 
 
 def _diagnostic(
-    diagnostic: Diagnostic, report: Report, page: str, here: str | None, columns: int
+    diagnostic: Diagnostic,
+    reference: str,
+    report: Report,
+    page: str,
+    here: str | None,
+    columns: int,
 ) -> CardDiagnostic:
     roles, spans, texts, lost = _marks(diagnostic, report.sources)
     marks = tuple(
@@ -94,10 +108,12 @@ def _diagnostic(
     unknown = diagnostic.code == UNKNOWN
     return CardDiagnostic(
         code=shown_text(diagnostic.code),
+        reference=reference,
         name=shown_text(diagnostic.name),
         severity=shown_text(diagnostic.severity),
         message=inline(diagnostic.message),
         where=where,
+        chips=chips_of(diagnostic, report),
         marks=marks,
         windows=shown,
         notes=tuple(map(inline, (*diagnostic.notes, *lost))),
@@ -146,8 +162,8 @@ def _where(diagnostic: Diagnostic, report: Report) -> str:
         parts = [f"{report.sources[primary.source].label}, line {primary.start_line}"]
     if len({other.kernel for other in report.diagnostics}) > 1 and diagnostic.kernel:
         parts.append(diagnostic.kernel)
-    if len({other.targets for other in report.diagnostics}) > 1:
-        parts.append(words.listed([words.target_title(name) for name in diagnostic.targets]))
+    if chips := chips_of(diagnostic, report):
+        parts.append(chips)
     return shown_text(" · ".join(parts))
 
 
@@ -171,7 +187,7 @@ def _fix(fix: Fix, diagnostic: Diagnostic, report: Report, here: str | None) -> 
 
 def _elsewhere(keys: Sequence[str], sources: Mapping[str, Source], here: str | None) -> str:
     labels = [sources[key].label if key in sources else key for key in keys if key != here]
-    return shown_text(words.listed(labels))
+    return shown_text(listed(labels))
 
 
 def _combined(report: Report, here: str | None) -> Combined | None:

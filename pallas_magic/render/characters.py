@@ -8,6 +8,20 @@ from collections.abc import Iterator
 TAB_STOP = 4
 _CONTROL_PICTURES = 0x2400
 _DELETE_PICTURE = "\u2421"
+# For terminals with few characters.
+_STAND_INS = {
+    "✓": "+",
+    "✗": "x",
+    "·": "-",
+    "…": "~",
+    "⋮": ":",
+    "→": ">",
+    "↑": "^",
+    "█": "#",
+    "░": ".",
+    "\N{MULTIPLICATION SIGN}": "x",
+    "\N{EN DASH}": "-",
+}
 _REPLACEMENT = "\ufffd"
 _INVISIBLE = frozenset({"Mn", "Me", "Cf"})
 _ACTING = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -61,6 +75,36 @@ def shown_characters(line: str) -> Iterator[str]:
 def shown_text(text: str) -> str:
     """``text``, lines kept, with every character as :func:`shown` has it."""
     return "\n".join("".join(shown_characters(line.rstrip("\r"))) for line in text.split("\n"))
+
+
+def shown_line(text: str) -> str:
+    """``text`` as :func:`shown_text` has it, on one line."""
+    return " ".join(shown_text(text).split("\n"))
+
+
+def shortened(text: str, most: int = 300) -> str:
+    """The beginning of ``text``, which may be all that a compiler printed, on one line."""
+    line = shown_line(text[: most + 1])
+    return line if len(text) <= most else f"{line[:most]}…"
+
+
+def encodable(text: str, encoding: str) -> str:
+    """``text`` with no character that ``encoding`` lacks; none takes more columns than before."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return "".join(_encodable(char, encoding) for char in text)
+    except LookupError:
+        return text
+    return text
+
+
+def _encodable(char: str, encoding: str) -> str:
+    try:
+        char.encode(encoding)
+    except UnicodeEncodeError:
+        return _STAND_INS.get(char, "?")
+    return char
 
 
 def wrap(text: str, first: int, rest: int) -> list[str]:

@@ -7,13 +7,16 @@ button: where nothing can be clicked it says what to type instead.
 
 from __future__ import annotations
 
-import html
 import itertools
 import re
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 
 from pallas_magic.render import words
 from pallas_magic.render.card import build_card
+from pallas_magic.render.html_chips import anchor, chips_html
+from pallas_magic.render.html_memory import memory_html
+from pallas_magic.render.html_words import PLAIN_COLOURS, escape, inline_html
 from pallas_magic.render.inline import inline
 from pallas_magic.render.markdown import page_html
 from pallas_magic.render.model import (
@@ -21,7 +24,6 @@ from pallas_magic.render.model import (
     CardDiagnostic,
     CardFix,
     DiffLine,
-    Inline,
     Line,
     Mark,
     ProofWords,
@@ -31,8 +33,6 @@ from pallas_magic.render.model import (
 from pallas_magic.render.style import ROOT, style_sheet
 from pallas_magic.report import Report
 
-# For hosts that drop the style sheet and keep these; they read on white and near-black alike.
-_PLAIN_COLOURS = {"error": "#d6403a", "warning": "#a36a00", "note": "#2f7fd8", "ok": "#2a8a45"}
 _BLANK_LINE = re.compile(r"\n(?=[ \t]*\n)")
 _SIGNS = {"del": "-", "add": "+", "same": " "}
 _TAGS = {"del": "del", "add": "ins"}
@@ -44,27 +44,31 @@ def render_html(
     pages: Mapping[str, str] | None = None,
     here: str | None = None,
     styled: bool = True,
+    progress: str = "",
 ) -> str:
     """``report`` as HTML; ``styled`` puts the style sheet before it.
 
     The other arguments are those of :func:`pallas_magic.render.card.build_card`.
     """
-    body = card_html(build_card(report, pages, here))
+    body = card_html(build_card(report, pages, here, progress=progress))
     return f"<style>{style_sheet()}</style>\n{body}" if styled else body
 
 
 def card_html(card: Card) -> str:
-    """``card`` as one ``section``."""
+    """``card`` as one ``section``, the places its matrix links to told from those of any other."""
+    root = f"pm-{secrets.token_hex(4)}" if card.chips is not None else ""
     calm = "" if card.diagnostics else " calm"
     body = "\n".join(
         [
-            f'<section class="{ROOT}{calm}" aria-label="{_escape(f"Pallas check: {card.title}")}">',
+            f'<section class="{ROOT}{calm}" aria-label="{escape(f"Pallas check: {card.title}")}">',
             *_head(card),
+            *chips_html(card, root),
             *itertools.chain.from_iterable(
-                _finding(diagnostic, first=index == 0)
+                _finding(diagnostic, index, anchor(root, index))
                 for index, diagnostic in enumerate(card.diagnostics)
             ),
             *_quiet(card),
+            *memory_html(card.memory),
             *_foot(card),
             "</section>",
         ]
@@ -75,36 +79,37 @@ def card_html(card: Card) -> str:
 
 def _head(card: Card) -> Iterator[str]:
     if not card.diagnostics:
-        if not card.kernels:
-            yield f'<p class="quiet">{_escape(card.title)}</p>'
+        if not card.kernels and card.chips is None:
+            yield f'<p class="quiet">{escape(card.title)}</p>'
         return
-    title = _escape(card.title)
-    state = f' <span class="wait">· {words.PROVING}</span>' if card.state == "proving" else ""
+    title = escape(card.title)
+    state = f' <span class="wait">· {escape(card.progress)}</span>' if card.progress else ""
     subtitle = f'<span class="dim">{inline_html(card.subtitle)}</span>'
     yield f'<p class="head"><b>{title}</b> {subtitle}{state}</p>'
 
 
-def _finding(shown: CardDiagnostic, first: bool) -> Iterator[str]:
-    severity = _escape(shown.severity)
-    if first:
-        yield f'<article class="{severity}">'
+def _finding(shown: CardDiagnostic, index: int, name: str) -> Iterator[str]:
+    severity = escape(shown.severity)
+    place = f' id="{name}"' if name else ""
+    if index == 0:
+        yield f'<article class="{severity}"{place}>'
         yield f'<div class="what"><h3>{_headline(shown)}</h3>'
-        yield f'<span class="dim">{_escape(shown.where)}</span></div>'
+        yield f'<span class="dim">{escape(shown.where)}</span></div>'
         yield from _details(shown)
         yield "</article>"
         return
     fixes = f" · {words.count(len(shown.fixes), 'fix', 'fixes')}" if shown.fixes else ""
-    where = f'<span class="dim">· {_escape(shown.where)}{fixes}</span>'
+    where = f'<span class="dim">· {escape(shown.where)}{fixes}</span>'
     yield f'<details class="next {severity}"><summary>{_headline(shown)} {where}</summary>'
-    yield "<article>"
+    yield f"<article{place}>"
     yield from _details(shown)
     yield "</article></details>"
 
 
 def _headline(shown: CardDiagnostic) -> str:
-    colour = _PLAIN_COLOURS.get(shown.severity, _PLAIN_COLOURS["note"])
-    name = _escape(f"{shown.severity}: {shown.name}")
-    code = _escape(shown.code)
+    colour = PLAIN_COLOURS.get(shown.severity, PLAIN_COLOURS["note"])
+    name = escape(f"{shown.severity}: {shown.name}")
+    code = escape(shown.reference)
     head = f'<span class="id" style="color: {colour}" title="{name}">{code}</span>'
     return f"{head} {inline_html(shown.message)}"
 
@@ -123,18 +128,18 @@ def _details(shown: CardDiagnostic) -> Iterator[str]:
     if shown.page:
         yield _folded(f"Why ({shown.code})", f'<div class="page">{page_html(shown.page)}</div>')
     if shown.original:
-        yield _folded("JAX's own error", f'<pre class="told">{_escape(shown.original)}</pre>')
+        yield _folded("JAX's own error", f'<pre class="told">{escape(shown.original)}</pre>')
     if shown.bug_report:
-        yield _folded("Bug report to copy", f'<pre class="told">{_escape(shown.bug_report)}</pre>')
+        yield _folded("Bug report to copy", f'<pre class="told">{escape(shown.bug_report)}</pre>')
 
 
 def _folded(summary: str, content: str) -> str:
-    return f'<details class="more"><summary>{_escape(summary)}</summary>{content}</details>'
+    return f'<details class="more"><summary>{escape(summary)}</summary>{content}</details>'
 
 
 def _window(window: Window, marks: Sequence[Mark], named: bool) -> Iterator[str]:
     if named:
-        yield f'<div class="src-name">{_escape(window.label)}</div>'
+        yield f'<div class="src-name">{escape(window.label)}</div>'
     digits = max((len(str(line.number or "")) for line in window.lines), default=1)
     lines = "\n".join(_line(line, marks, digits) for line in window.lines)
     yield f'<pre class="src" tabindex="0">{lines}</pre>'
@@ -164,11 +169,11 @@ def _marked(line: Line, marks: Sequence[Mark]) -> str:
 
 
 def _token(name: str, text: str) -> str:
-    return f'<span class="{_escape(name)}">{_escape(text)}</span>' if name else _escape(text)
+    return f'<span class="{escape(name)}">{escape(text)}</span>' if name else escape(text)
 
 
 def _fix(fix: CardFix) -> Iterator[str]:
-    place = f' <span class="dim">in {_escape(fix.elsewhere)}</span>' if fix.elsewhere else ""
+    place = f' <span class="dim">in {escape(fix.elsewhere)}</span>' if fix.elsewhere else ""
     title = f"<b>Fix {fix.id}: {inline_html(fix.title)}{place}</b>"
     yield f'<li><div class="fix">{title} <span>{proof_html(fix.proof)}</span></div>'
     if fix.diff:
@@ -194,8 +199,8 @@ def proof_html(proof: ProofWords) -> str:
 
 def _proved(state: str, text: str) -> str:
     if state != "ok":
-        return f'<span class="{state}">{_escape(text)}</span>'
-    return f'<span class="ok" style="color: {_PLAIN_COLOURS["ok"]}">{_escape(text)} ✓</span>'
+        return f'<span class="{state}">{escape(text)}</span>'
+    return f'<span class="ok" style="color: {PLAIN_COLOURS["ok"]}">{escape(text)} ✓</span>'
 
 
 def _diff_line(line: DiffLine, digits: int) -> str:
@@ -222,11 +227,13 @@ def _changed(line: DiffLine) -> Iterator[str]:
 
 def _quiet(card: Card) -> Iterator[str]:
     if card.kernels:
-        check = f'<span class="ok" style="color: {_PLAIN_COLOURS["ok"]}">✓</span>'
+        check = f'<span class="ok" style="color: {PLAIN_COLOURS["ok"]}">✓</span>'
         items = "".join(
             f"<li>{inline_html(line).replace('✓', check, 1)}</li>" for line in card.kernels
         )
         yield f'<ul class="quiet">{items}</ul>'
+    if card.progress and not card.diagnostics:
+        yield f'<p class="quiet wait">{escape(card.progress)}</p>'
 
 
 def _foot(card: Card) -> Iterator[str]:
@@ -238,15 +245,3 @@ def _foot(card: Card) -> Iterator[str]:
         lines.append(inline_html(inline(hint)))
     if lines:
         yield f'<p class="foot">{"<br>".join(lines)}</p>'
-
-
-def inline_html(pieces: Inline) -> str:
-    """``pieces`` as HTML, code in ``code``."""
-    return "".join(
-        f"<code>{_escape(text)}</code>" if kind == "code" else _escape(text)
-        for kind, text in pieces
-    )
-
-
-def _escape(text: str) -> str:
-    return html.escape(text, quote=True)

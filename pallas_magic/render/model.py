@@ -15,6 +15,7 @@ Inline = tuple[tuple[InlineKind, str], ...]
 MarkRole = Literal["primary", "effect", "cause"]
 LineKind = Literal["code", "gap", "label"]
 DiffKind = Literal["del", "add", "same"]
+CellStatus = Literal["ok", "failed", "skipped", "waiting", "none"]
 ProofState = Literal["ok", "part", "no", "wait"]
 ProofWords = tuple[tuple[ProofState, str], ...]
 
@@ -99,13 +100,19 @@ class CardFix:
 
 @dataclasses.dataclass(frozen=True)
 class CardDiagnostic:
-    """One diagnostic as shown."""
+    """One diagnostic as shown.
+
+    ``reference`` is what the chip matrix calls it, its code or "PM302 [2]".
+    ``chips`` says which chips it is of, where the report is of several.
+    """
 
     code: str
+    reference: str
     name: str
     severity: str
     message: Inline
     where: str
+    chips: str
     marks: tuple[Mark, ...]
     windows: tuple[Window, ...]
     notes: tuple[Inline, ...]
@@ -127,13 +134,118 @@ class Combined:
 
 
 @dataclasses.dataclass(frozen=True)
+class ChipCell:
+    """How a stage of a kernel ended on one chip, "none" where it was not tried.
+
+    "waiting" is one that is going on.
+
+    ``found`` are the places of diagnostics in the card's list, ``about`` tells
+    every stage in words.
+    """
+
+    status: CellStatus
+    found: tuple[int, ...]
+    about: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ChipRow:
+    """One stage of one kernel, a cell for each chip."""
+
+    stage: str
+    cells: tuple[ChipCell, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelRows:
+    """One kernel, or those of its calls that ended alike; ``lines`` say the same in words."""
+
+    name: str
+    calls: str
+    rows: tuple[ChipRow, ...]
+    lines: tuple[Inline, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class ChipMatrix:
+    """A cell for each kernel, stage and chip; ``reasons`` say why some are empty."""
+
+    caption: str
+    chips: tuple[str, ...]
+    kernels: tuple[KernelRows, ...]
+    reasons: tuple[Inline, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryBar:
+    """What a kernel takes of one memory on ``chips``.
+
+    ``parts`` are its buffers' amounts in order, ``rest`` is what the compiler
+    takes besides. ``words`` are "4.3 of 128 MiB".
+    """
+
+    chips: str
+    used: int
+    limit: int
+    parts: tuple[int, ...]
+    rest: int
+    words: str
+    rest_words: str
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryBuffer:
+    """One buffer in words; ``copies`` is the size of one, and how many there are."""
+
+    name: str
+    type: str
+    copies: str
+    total: str
+
+
+@dataclasses.dataclass(frozen=True)
+class BufferTable:
+    """The buffers that specs ask for on ``chips``."""
+
+    chips: str
+    buffers: tuple[MemoryBuffer, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelMemory:
+    """One memory and one kernel."""
+
+    kernel: str
+    calls: str
+    space: str
+    bars: tuple[MemoryBar, ...]
+    tables: tuple[BufferTable, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class CardMemory:
+    """The on-chip memory of all kernels; ``gist`` tells the fullest of it."""
+
+    gist: str
+    kernels: tuple[KernelMemory, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Card:
-    """Everything shown of one report."""
+    """Everything shown of one report.
+
+    ``progress`` says what is going on while the state is "proving", "" after it.
+    ``kernels`` has a line for each kernel that no diagnostic tells of, unless the
+    matrix ``chips`` tells of all.
+    """
 
     state: Literal["proving", "done"]
+    progress: str
     title: str
     subtitle: Inline
     notes: tuple[Inline, ...]
     kernels: tuple[Inline, ...]
+    chips: ChipMatrix | None
+    memory: CardMemory | None
     diagnostics: tuple[CardDiagnostic, ...]
     combined: Combined | None

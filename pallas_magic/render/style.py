@@ -124,9 +124,38 @@ _RULES = """
 & .page pre, & pre.told { margin: 6px 0; padding: 8px 12px; background: var(--soft);
   border: 1px solid var(--line); border-radius: 4px; color: var(--fg); }
 & pre.told { white-space: pre-wrap; overflow-wrap: anywhere; }
+& table { table-layout: auto; border-collapse: collapse; border: 0; margin: 0; font: inherit;
+  font-size: 12.5px; }
+& tr, & thead { background: none; border: 0; }
+& caption { caption-side: top; padding: 0 0 3px; text-align: left; color: var(--dim); }
+& th, & td { padding: 3px 10px 3px 0; border: 0; text-align: left; vertical-align: baseline;
+  white-space: nowrap; font-weight: 400; }
+& .matrix, & .scrolled { overflow-x: auto; }
+& .matrix { padding: 8px 14px; border-top: 1px solid var(--line); }
+& .matrix:focus-visible, & .scrolled:focus-visible, & .matrix a:focus-visible {
+  outline: 2px solid var(--why); outline-offset: -2px; }
+& .matrix th, & .matrix td { padding: 3px 8px; border-top: 1px solid var(--line); }
+& .matrix thead th { color: var(--dim); border: 0; }
+& .matrix th[scope="rowgroup"] { position: sticky; left: 0; background: var(--bg); }
+& .matrix thead th:first-child, & .matrix th[scope="rowgroup"] { padding-left: 0; }
+& .matrix tbody tr + tr > * { border: 0; padding-top: 0; }
+& .matrix td { white-space: normal; } & .matrix .first { white-space: nowrap; }
+& .matrix a { color: var(--tone, var(--why)); font-weight: 600; white-space: nowrap;
+  text-decoration: underline; text-underline-offset: 3px; }
+& .failed { color: var(--err) !important; } & .skipped, & .waiting { color: var(--dim); }
+& .reasons { list-style: none; margin: 0; padding: 0 14px 8px; color: var(--dim); }
+& .reasons li { margin: 0; }
+& article { scroll-margin-top: 64px; }
+& .scrolled { margin: 6px 0 0 14px; } & .scrolled code { font-size: 12px; }
+& .bars caption, & .bars td, & .buffers { color: var(--fg); }
+& .bars img { display: inline; width: min(200px, 40vw); max-width: none; margin: 0;
+  vertical-align: -2px; }
+& .buffers thead th { color: var(--dim); padding-bottom: 0; }
 & .foot { margin: 0; padding: 8px 14px; border-top: 1px solid var(--line); color: var(--dim); }
 & .quiet { margin: 0; padding: 8px 14px; list-style: none; } & .quiet li { margin: 0; }
 &.calm { border: 0; background: none; } &.calm .quiet, &.calm .foot { padding: 2px 0; border: 0; }
+&.calm .matrix, &.calm .more, &.calm .reasons { padding: 2px 0; border: 0; }
+&.calm .matrix th { position: static; background: none; }
 &.bar { max-width: none; border: 0; background: none; }
 & .k, & .kn, & .kc, & .kd, & .kr, & .kt, & .ow { color: var(--kw); }
 & .m, & .mi, & .mf, & .mh, & .mb, & .mo, & .il { color: var(--num); }

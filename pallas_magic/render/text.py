@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pallas_magic.render import words
 from pallas_magic.render.ansi import Paint
 from pallas_magic.render.card import UNKNOWN, build_card
+from pallas_magic.render.characters import encodable
 from pallas_magic.render.characters import width as text_width
-from pallas_magic.render.characters import wrap
 from pallas_magic.render.inline import inline, plain, ticked
 from pallas_magic.render.lines import Stretch, paint
 from pallas_magic.render.model import (
@@ -19,6 +19,9 @@ from pallas_magic.render.model import (
     Inline,
     ProofWords,
 )
+from pallas_magic.render.text_chips import chip_lines
+from pallas_magic.render.text_lines import named_lines, wrapped
+from pallas_magic.render.text_memory import memory_lines
 from pallas_magic.render.text_windows import window_rows
 from pallas_magic.report import Diagnostic, Report
 
@@ -33,11 +36,13 @@ def render_text(
     color: bool = False,
     here: str | None = None,
     at_prompt: bool = False,
+    encoding: str = "utf-8",
 ) -> str:
     """``report`` in at most ``width`` columns (40 at least), with ANSI colours if ``color``.
 
     ``here`` is that of :func:`pallas_magic.render.card.build_card`, ``at_prompt``
-    that of :func:`pallas_magic.render.words.insertion_hint`.
+    that of :func:`pallas_magic.render.words.insertion_hint`. What ``encoding`` has
+    no character for is shown by one that it has.
     """
     width = max(width, NARROWEST)
     digits = max((len(str(s.text.count("\n") + 1)) for s in report.sources.values()), default=1)
@@ -48,7 +53,8 @@ def render_text(
         for shown, told in zip(card.diagnostics, report.diagnostics, strict=True)
     ]
     blocks.append(list(writer.closing(card)))
-    return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block)
+    text = "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block)
+    return encodable(text, encoding)
 
 
 class _Writer:
@@ -93,18 +99,14 @@ class _Writer:
 
     def closing(self, card: Card) -> Iterator[str]:
         """The quiet lines, the notes and, where there are diagnostics, the count and what to do."""
-        widest = max((text_width(_name(line)) for line in card.kernels), default=0)
-        column = min(widest, self._width // 3)
-        for line in card.kernels:
-            rest, indent = ticked(line[1:]), " " * (column + len("  "))
-            padding = " " * (column - text_width(_name(line)))
-            if text_width(_name(line)) > column:
-                yield from self._wrapped(_name(line) + rest, "", indent)
-                continue
-            yield from self._wrapped(rest, f"{_name(line)}{padding}  ", indent)
+        lines = [(_name(line), ticked(line[1:]).strip()) for line in card.kernels]
+        for line in named_lines([*lines, *chip_lines(card.chips)], self._width):
+            yield line.replace("✓", self._colour("✓", "ok")).replace("✗", self._colour("✗", "no"))
+        if not any(shown.severity == "error" for shown in card.diagnostics):
+            yield from memory_lines(card.memory, self._width)
         if card.diagnostics:
             yield from self._count(card)
-        elif not card.kernels:
+        elif not card.kernels and card.chips is None:
             yield from self._wrapped(card.title, "", "  ")
         for note in card.notes:
             yield from self._wrapped(ticked(note), "", "  ")
@@ -121,7 +123,7 @@ class _Writer:
         yield from self._wrapped(text, "", "  ")
 
     def _headline(self, shown: CardDiagnostic) -> Iterator[str]:
-        head = f"{shown.severity}[{shown.code}]"
+        head = f"{shown.severity}[{shown.code}]{shown.reference.removeprefix(shown.code)}"
         first, *rest = self._wrapped(f"{head}: {ticked(shown.message)}", "", "    ")
         split = len(head) if first.startswith(head) else 0
         yield self._colour(first[:split], shown.severity) + self._colour(first[split:], "bold")
@@ -171,9 +173,7 @@ class _Writer:
         return self._colour(text, "dim" if line.kind == "same" else line.kind)
 
     def _wrapped(self, text: str, head: str, indent: str) -> Iterator[str]:
-        first, *rest = wrap(text, self._width - text_width(head), self._width - text_width(indent))
-        yield head + first
-        yield from (indent + line for line in rest)
+        return wrapped(text, self._width, head, indent)
 
 
 def _name(line: Inline) -> str:
@@ -189,7 +189,7 @@ def _place(shown: CardDiagnostic, told: Diagnostic) -> str:
     parts = [shown.where.split(" · ")[0]]
     if known and told.primary is not None:
         parts[0] += f", column {told.primary.start_col + 1}"
-    parts.append(plain(inline(words.subtitle([told]))).replace(" · ", ", "))
+    parts.append(plain(inline(words.place(told, shown.chips))))
     return " · ".join(part for part in parts if part)
 
 

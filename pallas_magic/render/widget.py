@@ -13,20 +13,24 @@ import ipywidgets
 
 from pallas_magic.render.card import build_card, executed_cell
 from pallas_magic.render.diff import fixed_texts
-from pallas_magic.render.html import diff_html, inline_html, proof_html, render_html
+from pallas_magic.render.html import diff_html, proof_html, render_html
+from pallas_magic.render.html_words import inline_html
 from pallas_magic.render.model import Card, CardFix
 from pallas_magic.render.style import ROOT, style_sheet
 from pallas_magic.report import Fix, Report
 
 _ROWS = 24
+# Not every host gives a text area the font of code.
+_AREA = "pallas-magic-cell"
+_CODE_AREA = f".{_AREA} textarea {{ font-family: ui-monospace, Menlo, Consolas, monospace; }}"
 
 
-def widget(report: Report, here: str | None = None) -> Any:
+def widget(report: Report, here: str | None = None, progress: str = "") -> Any:
     """The whole card as one ``VBox``: its HTML, then the bar of its fixes.
 
-    ``here`` is that of :func:`pallas_magic.render.card.build_card`.
+    ``here`` and ``progress`` are those of :func:`pallas_magic.render.card.build_card`.
     """
-    card = ipywidgets.HTML(render_html(report, here=here))
+    card = ipywidgets.HTML(render_html(report, here=here, progress=progress))
     return ipywidgets.VBox([card, fix_bar(report, here)])
 
 
@@ -45,7 +49,7 @@ def update_fix_bar(bar: Any, report: Report, here: str | None = None) -> None:
     rows = [_row(shown[fix.id], fix, report, here) for fix in report.fixes() if shown[fix.id].diff]
     if combined := _combined(card, report, here):
         rows.append(combined)
-    sheet = [ipywidgets.HTML(f"<style>{style_sheet()}</style>")] if rows else []
+    sheet = [ipywidgets.HTML(f"<style>{style_sheet()}{_CODE_AREA}</style>")] if rows else []
     bar.children = (*sheet, *rows)
 
 
@@ -79,6 +83,7 @@ def _reveal(what: str, name: str, argument: str, text: str) -> tuple[Any, ...]:
         rows=min(_ROWS, text.count("\n") + 2),
         layout=ipywidgets.Layout(width="100%", height="auto"),
     )
+    area.add_class(_AREA)
     command = ipywidgets.HTML(
         f'<div class="{ROOT} bar"><span class="dim">Copy this over the cell, or put '
         f"<code>%%pallas_check --fix{argument}</code> on top of it and run it.</span></div>"

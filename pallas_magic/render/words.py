@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 
+from pallas_magic.render.characters import shortened, shown_line
+from pallas_magic.render.chips import chip_list, has_matrix, listed, target_title
 from pallas_magic.render.inline import inline, plain
 from pallas_magic.render.model import Card, ProofState, ProofWords
 from pallas_magic.report import Applicability, Diagnostic, KernelReport, Proof, Report
-from pallas_magic.targets import TARGETS
 
 PROVING = "proving…"
-_TITLES = {target.name: target.title for target in TARGETS}
 _DOING = {"trace": "tracing", "lower": "lowering", "compile": "compiling"}
 _SHOWN_KERNELS = 3
 _OPTION = "%%pallas_check --fix"
-
-
-def target_title(name: str) -> str:
-    """What people call the target ``name``: "TPU v5e"."""
-    return _TITLES.get(name, name)
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
@@ -26,9 +22,9 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
-def listed(words: Sequence[str]) -> str:
-    """ "1, 3 and 4"."""
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+def kernel_count(report: Report) -> str:
+    """ "3 kernels", however often each is called."""
+    return count(len({kernel.name for kernel in report.kernels}), "kernel")
 
 
 def title(report: Report) -> str:
@@ -36,10 +32,9 @@ def title(report: Report) -> str:
     if not report.diagnostics and not report.kernels:
         return plain(inline(report.notes[0])) if report.notes else "nothing to check"
     if not report.diagnostics:
-        names = {kernel.name for kernel in report.kernels}
         checked = any(_reached(kernel) for kernel in report.kernels)
         found = "no errors" if checked else "nothing checked"
-        return f"{found} in {count(len(names), 'kernel')}"
+        return f"{found} in {kernel_count(report)}"
     severities = [diagnostic.severity for diagnostic in report.diagnostics]
     counts = [
         count(severities.count(severity), severity)
@@ -62,8 +57,32 @@ def subtitle(diagnostics: Sequence[Diagnostic]) -> str:
         parts.append(listed(shown))
     if targets:
         doing = _DOING[stages.pop()] if len(stages) == 1 else "checked"
-        parts.append(f"{doing} for {listed([target_title(name) for name in targets])}")
+        parts.append(f"{doing} for {chip_list(targets)}")
     return " · ".join(parts)
+
+
+def place(diagnostic: Diagnostic, chips: str) -> str:
+    """Whose diagnostic this is, told beside it: "`k`, lowering for TPU v4 only; v5e takes it"."""
+    if not chips.startswith("on "):
+        return subtitle([diagnostic]).replace(" · ", ", ")
+    doing = f"{_DOING[diagnostic.stage]} for {chips.removeprefix('on ')}"
+    return f"`{diagnostic.kernel}`, {doing}" if diagnostic.kernel else doing
+
+
+def references(report: Report) -> tuple[str, ...]:
+    """What the matrix calls each diagnostic: its code, numbered where several have it."""
+    codes = [shown_line(diagnostic.code) for diagnostic in report.diagnostics]
+    return tuple(
+        f"{code} [{index + 1}]" if codes.count(code) > 1 else code
+        for index, code in enumerate(codes)
+    )
+
+
+def head(report: Report) -> str:
+    """The subtitle of a whole report; its chips are the matrix's to name, where it has one."""
+    if not has_matrix(report):
+        return subtitle(report.diagnostics)
+    return subtitle([dataclasses.replace(one, targets=()) for one in report.diagnostics])
 
 
 def proof_words(proof: Proof | None, applicability: Applicability, proving: bool) -> ProofWords:
@@ -100,7 +119,12 @@ def _value_words(proof: Proof, applicability: Applicability, why: str) -> ProofW
 
 
 def kernel_lines(report: Report) -> tuple[str, ...]:
-    """One line for each kernel and target that no diagnostic tells of, with backticks."""
+    """One line for each kernel and target that no diagnostic tells of, with backticks.
+
+    None where the chip matrix tells of all.
+    """
+    if has_matrix(report):
+        return ()
     told = {
         (diagnostic.kernel, target)
         for diagnostic in report.diagnostics
@@ -125,12 +149,12 @@ def verdict(kernel: KernelReport) -> str:
     target = target_title(kernel.target)
     for stage, result in kernel.stages.items():
         if result.status == "failed":
-            why = f": {result.why}" if result.why else ""
+            why = f": {shortened(result.why)}" if result.why else ""
             return f"✗ fails in {_DOING[stage]} for {target}{why}"
     reached = _reached(kernel)
     if reached:
         return f"✓ {reached} for {target}"
-    why = next((result.why for result in kernel.stages.values() if result.why), "")
+    why = shortened(next((result.why for result in kernel.stages.values() if result.why), ""))
     return f"skipped for {target}: {why}" if why else f"skipped for {target}"
 
 
@@ -153,9 +177,24 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
+def progress(doing: str, proving: bool) -> str:
+    """What is going on: "compiling 3 of 9…", "" where nothing is."""
+    if doing:
+        return f"{shown_line(doing).rstrip('.…')}…"
+    return PROVING if proving else ""
+
+
 def together(ids: Iterable[int]) -> str:
     """ "fixes 1 and 3 together"."""
     return f"fixes {listed([str(number) for number in ids])} together"
+
+
+def _hint_elsewhere(card: Card) -> str:
+    """The same for the first fix of one other cell or file, which a prompt can make too."""
+    for fix in (fix for found in card.diagnostics for fix in found.fixes):
+        if fix.diff and fix.applicability != "display" and " and " not in fix.elsewhere:
+            return f"`%pallas_fix {fix.id}` puts fix {fix.id} into {fix.elsewhere}"
+    return ""
 
 
 def insertion_hint(card: Card, at_prompt: bool = False) -> str:
@@ -165,7 +204,7 @@ def insertion_hint(card: Card, at_prompt: bool = False) -> str:
     """
     ids = [fix.id for found in card.diagnostics for fix in found.fixes if fix.insertable]
     if not ids:
-        return ""
+        return _hint_elsewhere(card) if at_prompt else ""
     one, several = ("%pallas_fix", "%pallas_fix all") if at_prompt else (_OPTION, _OPTION)
     hint = f"`{one} {ids[0]}` puts fix {ids[0]} into the cell"
     if card.combined is None or not card.combined.insertable:

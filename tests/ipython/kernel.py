@@ -118,9 +118,13 @@ class Kernel:
         *,
         cell_id: Any = None,
         silent: bool = False,
+        as_it_stands: bool = False,
         on_message: Callable[[str, Message], None] | None = None,
     ) -> Outcome:
-        """Execute ``code`` and wait until the kernel is idle again."""
+        """Execute ``code`` and wait until the kernel is idle again.
+
+        ``as_it_stands`` sends it as the notebook extension's "Check Kernel" does.
+        """
         session = self._client.session
         content = {
             "code": code,
@@ -131,6 +135,8 @@ class Kernel:
             "stop_on_error": True,
         }
         metadata = {"cellId": cell_id} if cell_id is not None else {}
+        if as_it_stands:
+            metadata["pallas_check"] = True
         request = session.msg("execute_request", content, metadata=metadata)
         self._client.shell_channel.send(request)
         mine = request["header"]["msg_id"]
@@ -145,6 +151,14 @@ class Kernel:
         outcome = self.run(code, **options)
         assert outcome.ok, (outcome.reply, outcome.warned)
         return outcome
+
+    def ask(self, target: str, data: Message) -> list[tuple[str, Message]]:
+        """Open a comm with ``data``; the messages that come back on it, in order."""
+        content = {"comm_id": os.urandom(16).hex(), "target_name": target, "data": data}
+        request = self._client.session.msg("comm_open", content)
+        self._client.shell_channel.send(request)
+        published = self._published(request["header"]["msg_id"], None)
+        return [(kind, message["data"]) for kind, message in published if kind[:4] == "comm"]
 
     def interrupt(self) -> None:
         self._manager.interrupt_kernel()

@@ -68,4 +68,6 @@ def running_terminal(folder: Path) -> Iterator[Terminal]:
 
 
 def plain(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*[a-zA-Z]", "", text)
+    """``text`` as it stands at the end: no colours, no lines that were erased."""
+    lasting = re.sub(r"[^\n]*\r\x1b\[K", "", text)
+    return re.sub(r"\x1b\[[0-9;]*[a-zA-Z]", "", lasting)

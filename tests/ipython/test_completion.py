@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pallas_magic.ipython.completion import Offer, offer
-from pallas_magic.rules import all_rules
+from pallas_magic.rules import all_rules, pages
 from pallas_magic.targets import known_names
 from tests.ipython.cells import BAD, checked
 from tests.ipython.kernel import LOAD, Kernel
@@ -29,7 +29,7 @@ OPTIONS = ("--fix", "--no-run", "--no-verify", "--target")
         ("%%pallas_check --target tpu:v5e,v", "v", ("v4", "v5e", "v5p", "v6e", "v7x")),
         ("%%pallas_check --target tpu:v5e,v6e,gpu:h", "gpu:h", ("gpu:h100",)),
         ("%%pallas_check --target gpu:h100,h100,b", "b", ("b200",)),
-        ("%pallas_explain PM7", "PM7", ("PM701", "PM702")),
+        ("%pallas_explain PM7", "PM7", tuple(code for code in pages() if code.startswith("PM7"))),
         ("%pallas_explain warp", "warp", ("warp-vector-store", "warp-vector-load")),
         ("%pallas_fix ", "", ("1", "12", "all")),
         ("%pallas_compilers ", "", ("install", "remove")),

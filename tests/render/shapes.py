@@ -17,6 +17,7 @@ from pallas_magic.report import (
     StageResult,
     TextEdit,
 )
+from tests.render import chip_shapes
 from tests.render.samples import FAILED, SAFE, histogram, kernel, span_of
 
 Needle = tuple[str, str, LabelRole]
@@ -87,7 +88,7 @@ def in_file() -> Report:
     fix = Fix(1, "Store one scalar", "safe", (TextEdit(span, "o_ref[0]"),), SAFE)
     report = marked(text, ("o_ref[...]", "vector store"), primary=span, fixes=(fix,))
     sources = {
-        "kernels.py": Source("file", "kernels.py", text),
+        "kernels.py": Source("file", "kernels.py", text, editable=True),
         "cell": Source("cell", "In[7]", call, "cell-id"),
     }
     return dataclasses.replace(report, sources=sources)
@@ -260,7 +261,13 @@ def _injected(report: Report, sources: Mapping[str, Source]) -> Report:
         key: dataclasses.replace(source, label=bad, text=source.text.replace("jnp.int32", bad))
         for key, source in sources.items()
     }
-    kernels = (kernel(bad, bad, StageResult("failed", 0.0, bad)), kernel(bad + "2", bad))
+    buffers = [{"name": bad, "type": bad, "bytes": 8, "copies": 2}]
+    memory = {"space": bad, "limit": 9, "used": 8, "unit": "bytes", "buffers": buffers}
+    kernels = (
+        kernel(bad, bad, StageResult("failed", 0.0, bad)),
+        kernel(bad, bad + "2", StageResult("skipped", 0.0, bad)),
+        dataclasses.replace(kernel(bad + "2", bad), resources=(memory,)),
+    )
     return dataclasses.replace(
         report, kernels=kernels, diagnostics=diagnostics, sources=changed, notes=(bad,)
     )
@@ -280,4 +287,5 @@ ALL = (
     clean,
     nothing,
     injected,
+    *chip_shapes.ALL,
 )

@@ -218,3 +218,19 @@ def test_building_a_card_imports_neither_jax_nor_widgets() -> None:
         "assert not {'jax', 'ipywidgets'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
+
+
+@pytest.mark.parametrize(
+    ("make", "doing", "state", "shown"),
+    [
+        (samples.histogram, "", "done", ""),
+        (samples.proving, "", "proving", "proving…"),
+        (samples.proving, "proving 2 of 4", "proving", "proving 2 of 4…"),
+        (shapes.clean, "compiling 3 of 9", "proving", "compiling 3 of 9…"),
+        (shapes.clean, "compiling 3 of 9…", "proving", "compiling 3 of 9…"),
+        (shapes.clean, "\x1b[31m", "proving", "␛[31m…"),
+    ],
+)
+def test_progress(make: Any, doing: str, state: str, shown: str) -> None:
+    card = render.payload(make(), {}, progress=doing)["card"]
+    assert (card["state"], card["progress"]) == (state, shown)

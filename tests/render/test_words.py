@@ -8,6 +8,7 @@ import pytest
 
 from pallas_magic.render import words
 from pallas_magic.render.card import build_card
+from pallas_magic.render.chips import listed
 from pallas_magic.report import Applicability, KernelReport, Proof, Report, StageResult
 from tests.render import samples, shapes
 
@@ -45,7 +46,7 @@ def test_title_counts_errors_before_warnings() -> None:
         ([{}], "`k` · lowering for TPU v5e"),
         ([{"stage": "trace"}], "`k` · tracing for TPU v5e"),
         ([{"stage": "compile"}, {}], "`k` · checked for TPU v5e"),
-        ([{"targets": ("tpu:v4", "tpu:v5e")}], "`k` · lowering for TPU v4 and TPU v5e"),
+        ([{"targets": ("tpu:v4", "tpu:v5e")}], "`k` · lowering for TPU v4 and v5e"),
         ([{"targets": ("a chip",)}, {}], "`k` · lowering for a chip and TPU v5e"),
         ([{"kernel": ""}], "lowering for TPU v5e"),
         ([{"kernel": name} for name in "abcd"], "`a`, `b`, `c` and `d` · lowering for TPU v5e"),
@@ -196,7 +197,7 @@ def test_insertion_hint_at_a_prompt() -> None:
     [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
 )
 def test_listed(items: list[str], text: str) -> None:
-    assert words.listed(items) == text
+    assert listed(items) == text
 
 
 @pytest.mark.parametrize(
@@ -204,3 +205,15 @@ def test_listed(items: list[str], text: str) -> None:
 )
 def test_duration(seconds: float, text: str) -> None:
     assert words.duration(seconds) == text
+
+
+def test_insertion_hint_for_a_fix_in_a_file_at_a_prompt() -> None:
+    card = build_card(shapes.in_file(), {}, here="cell")
+    assert words.insertion_hint(card) == ""
+    assert words.insertion_hint(card, at_prompt=True) == (
+        "`%pallas_fix 1` puts fix 1 into kernels.py"
+    )
+
+
+def test_no_insertion_hint_for_an_idea() -> None:
+    assert words.insertion_hint(build_card(shapes.idea(), {}), at_prompt=True) == ""

@@ -12,7 +12,7 @@ from pathlib import Path
 from pallas_magic import render
 from pallas_magic.render.text import render_text
 from pallas_magic.report import Report
-from tests.render import samples, shapes
+from tests.render import chip_shapes, samples, shapes
 
 Sample = Callable[[], Report]
 
@@ -23,6 +23,7 @@ TEXTS: dict[str, tuple[Sample, int]] = {
     "histogram-60": (samples.histogram, 60),
     "histogram-100": (samples.histogram, 100),
     "proving": (samples.proving, 80),
+    "chips-50": (chip_shapes.chips, 50),
     **{make.__name__: (make, 80) for make in shapes.ALL},
 }
 # What the notebook extension is tested with; no versions are in these.
@@ -30,6 +31,9 @@ SHARED: tuple[Sample, ...] = (
     samples.histogram,
     samples.proving,
     shapes.across_cells,
+    chip_shapes.chips,
+    chip_shapes.clean_chips,
+    chip_shapes.memory,
     shapes.clean,
     shapes.in_file,
     shapes.injected,
