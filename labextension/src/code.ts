@@ -1,5 +1,5 @@
 /** Code in a card: running text with code in it, windows of source, diffs. */
-import { Child, element } from './dom.js';
+import { button, Child, element } from './dom.js';
 import type { CardDiagnostic, CodeLine, DiffLine, Inline } from './payload.js';
 import { cut, dedented, runs, sharedIndent } from './segments.js';
 
@@ -9,14 +9,19 @@ export function inline(parts: Inline): Node[] {
   );
 }
 
+/** Shows a mark, by its number, in its cell; null where there is none to show it in. */
+export type ShowMark = (mark: number) => (() => void) | null;
+
 /** The windows of a diagnostic; `id` makes the ids of its labels unique in the page. */
-export function windows(diagnostic: CardDiagnostic, id: string): HTMLElement {
+export function windows(diagnostic: CardDiagnostic, id: string, show: ShowMark): HTMLElement {
   const several = new Set(diagnostic.windows.map(window => window.label)).size > 1;
   const blocks = diagnostic.windows.flatMap(({ label, lines }) => {
     const name = { tabindex: '0', role: 'group', 'aria-label': `Code of ${label}` };
-    const rows = lines.map(line => codeRow(line, diagnostic, id));
+    const rows = lines.map(line => codeRow(line, diagnostic, id, show));
+    const first = lines.flatMap(line => line.segments).find(([, , mark]) => mark !== null)?.[2];
+    const title = place(label, first === undefined || first === null ? null : show(first));
     return [
-      several ? element('div', { class: 'pm-window-label' }, label) : null,
+      several ? element('div', { class: 'pm-window-label' }, title) : null,
       element('pre', { class: 'pm-window', ...name }, ...rows)
     ];
   });
@@ -48,7 +53,22 @@ export function diff(lines: readonly DiffLine[]): HTMLElement {
   return element('pre', { class: 'pm-diff', ...name }, ...rows);
 }
 
-function codeRow(line: CodeLine, diagnostic: CardDiagnostic, id: string): HTMLElement {
+/** The name of a place: what leads there, or its bare name. */
+export function place(name: string, show: (() => void) | null): Child {
+  if (show === null) {
+    return name;
+  }
+  const link = button(name, `Show ${name}`, show);
+  link.className = 'pm-link pm-place';
+  return link;
+}
+
+function codeRow(
+  line: CodeLine,
+  diagnostic: CardDiagnostic,
+  id: string,
+  show: ShowMark
+): HTMLElement {
   if (line.kind === 'gap') {
     return element('div', { class: 'pm-row pm-gap', 'aria-hidden': 'true' }, lineNumber('⋮'));
   }
@@ -58,7 +78,7 @@ function codeRow(line: CodeLine, diagnostic: CardDiagnostic, id: string): HTMLEl
   const code = runs(line.segments, ([, , mark]) => mark).flatMap(run => {
     const pieces = run.map(([token, text]) => segment(token, text));
     const mark = run[0]?.[2] ?? null;
-    return mark === null ? pieces : [marked(pieces, mark, diagnostic, id)];
+    return mark === null ? pieces : [marked(pieces, mark, diagnostic, id, show(mark))];
   });
   const number = lineNumber(line.number === null ? '' : `${line.number}`);
   return element('div', { class: 'pm-row' }, number, element('span', {}, ...code));
@@ -81,11 +101,17 @@ function marked(
   pieces: readonly Child[],
   index: number,
   diagnostic: CardDiagnostic,
-  id: string
+  id: string,
+  show: (() => void) | null
 ): HTMLElement {
   const role = diagnostic.marks[index]?.role ?? 'primary';
   const attributes = { class: `pm-mark pm-${role}`, 'aria-describedby': `${id}-${index}` };
-  return element('mark', attributes, ...pieces);
+  const node = element('mark', attributes, ...pieces);
+  if (show !== null) {
+    node.classList.add('pm-shown');
+    node.addEventListener('click', show);
+  }
+  return node;
 }
 
 /** A piece of code in the colour of its Pygments token. */

@@ -3,8 +3,15 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICommandPalette } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { announce } from './announce.js';
+import { canCheck, checkCell } from './check.js';
+import { checkIcon } from './icon.js';
 
 const CATEGORY = 'Pallas';
+const COMMANDS = [
+  'pallas-magic:check-kernel',
+  'pallas-magic:next-finding',
+  'pallas-magic:insert-fix'
+] as const;
 
 export function addCommands(
   app: JupyterFrontEnd,
@@ -24,7 +31,16 @@ export function addCommands(
     describedBy: NO_ARGUMENTS,
     execute: () => (tracker.currentWidget ? insertFix(tracker.currentWidget) : undefined)
   });
-  for (const command of ['pallas-magic:next-finding', 'pallas-magic:insert-fix']) {
+  app.commands.addCommand('pallas-magic:check-kernel', {
+    label: 'Pallas: Check Kernel',
+    caption: 'Run this cell with its Pallas calls checked, as under %%pallas_check',
+    icon: checkIcon,
+    describedBy: NO_ARGUMENTS,
+    isVisible: () => canCheck(tracker.currentWidget),
+    isEnabled: () => canCheck(tracker.currentWidget),
+    execute: () => (tracker.currentWidget ? checkCell(tracker.currentWidget) : undefined)
+  });
+  for (const command of COMMANDS) {
     palette?.addItem({ command, category: CATEGORY });
   }
 }

@@ -1,14 +1,15 @@
 /** One diagnostic of a card: its code, its fixes, and what is folded under them. */
-import type { Actions } from './card.js';
-import { diff, inline, windows } from './code.js';
+import type { Actions, CardState } from './card.js';
+import { diff, inline, place, ShowMark, windows } from './code.js';
 import { copyButton } from './copy.js';
 import { button, element, folded } from './dom.js';
-import type { CardDiagnostic, CardFix, Payload, ProofItems } from './payload.js';
+import { basename } from './file_dialog.js';
+import type { CardDiagnostic, CardFix, Payload, ProofItems, ReportDiagnostic, Span } from './payload.js';
 import type { Choice, FixStatus } from './plan.js';
 
 export interface FixRow {
   readonly id: number;
-  show(status: FixStatus, stale: string | null): void;
+  show(status: FixStatus, state: CardState): void;
 }
 
 export interface DrawnDiagnostic {
@@ -16,7 +17,13 @@ export interface DrawnDiagnostic {
   readonly fixes: readonly FixRow[];
 }
 
-type Press = (choice: Choice) => void;
+/** What the controls of a card do. */
+export interface Press {
+  readonly insert: (choice: Choice) => void;
+  readonly undo: () => void;
+  /** Absent where there is no notebook to show a place in. */
+  readonly reveal: ((span: Span) => void) | null;
+}
 
 export function drawDiagnostic(
   diagnostic: CardDiagnostic,
@@ -27,13 +34,18 @@ export function drawDiagnostic(
   press: Press
 ): DrawnDiagnostic {
   const drawn = diagnostic.fixes.map((fix, place) =>
-    drawFix(fix, place === 0, payload, press, actions.insert !== null)
+    drawFix(fix, place === 0, press, actions.notebook !== null)
   );
+  const spans = spansOf(payload.diagnostics[index], payload);
+  const show: ShowMark = mark => {
+    const span = spans[mark];
+    return span && press.reveal ? () => press.reveal?.(span) : null;
+  };
   const node = element(
     'details',
     { class: `pm-diagnostic pm-${diagnostic.severity}`, 'data-key': `${index}` },
-    summary(diagnostic, index),
-    diagnostic.windows.length ? windows(diagnostic, id) : null,
+    summary(diagnostic, index, show),
+    diagnostic.windows.length ? windows(diagnostic, id, show) : null,
     ...diagnostic.notes.map(note => element('div', { class: 'pm-note' }, ...inline(note))),
     drawn.length ? element('ol', { class: 'pm-fixes' }, ...drawn.map(fix => fix.node)) : null,
     more(diagnostic, index, actions)
@@ -42,20 +54,31 @@ export function drawDiagnostic(
   return { node, fixes: drawn };
 }
 
-function summary(diagnostic: CardDiagnostic, index: number): HTMLElement {
+/** The spans of a diagnostic's marks in the card's order of them, null where one is in a file. */
+function spansOf(
+  diagnostic: ReportDiagnostic | undefined,
+  { sources }: Payload
+): readonly (Span | null)[] {
+  const labels = diagnostic?.labels.map(({ span }) => span) ?? [];
+  const all = diagnostic?.primary ? [diagnostic.primary, ...labels] : labels;
+  return all.map(span => (sources.get(span.source)?.kind === 'cell' ? span : null));
+}
+
+function summary(diagnostic: CardDiagnostic, index: number, show: ShowMark): HTMLElement {
+  const primary = diagnostic.marks[0]?.role === 'primary' ? show(0) : null;
   const { length } = diagnostic.fixes;
   const count = length ? ` · ${length} ${length === 1 ? 'fix' : 'fixes'}` : '';
   return element(
     'summary',
     { class: 'pm-finding', 'data-key': `${index}/summary` },
-    element('span', { class: 'pm-code', title: diagnostic.name }, diagnostic.code),
+    element('span', { class: 'pm-code', title: diagnostic.name }, diagnostic.reference || diagnostic.code),
     ' ',
     element('span', { class: 'pm-message' }, ...inline(diagnostic.message)),
     ' ',
     element(
       'span',
       { class: 'pm-where' },
-      diagnostic.where,
+      place(diagnostic.where, primary),
       element('span', { class: 'pm-count' }, count)
     )
   );
@@ -64,15 +87,15 @@ function summary(diagnostic: CardDiagnostic, index: number): HTMLElement {
 function drawFix(
   fix: CardFix,
   first: boolean,
-  payload: Payload,
   press: Press,
   pressable: boolean
 ): FixRow & { readonly node: HTMLElement } {
-  const insert = button(`Insert fix ${fix.id}`, `Insert fix ${fix.id}: ${fix.name}`, () =>
-    press(fix.id)
-  );
+  const insert = button('', '', () => press.insert(fix.id));
   insert.className = first && fix.applicability === 'safe' ? 'pm-insert' : 'pm-insert pm-second';
   insert.dataset.key = `fix${fix.id}`;
+  const undo = button('Undo fix', `Undo fix ${fix.id}: ${fix.name}`, () => press.undo());
+  undo.className = 'pm-undo pm-second';
+  undo.dataset.key = `undo${fix.id}`;
   const state = element('span', { class: 'pm-state' });
   const changed = fix.diff.length ? diff(fix.diff) : null;
   const { length } = fix.diff.filter(line => line.number !== null);
@@ -84,6 +107,7 @@ function drawFix(
       { class: 'pm-fix-head' },
       insert,
       state,
+      undo,
       element('b', {}, ...inline(fix.title)),
       proof(fix.proof)
     ),
@@ -93,10 +117,19 @@ function drawFix(
   );
   return { id: fix.id, node, show };
 
-  function show(status: FixStatus, stale: string | null): void {
-    insert.hidden = !pressable || status.kind !== 'ready';
+  function show(status: FixStatus, card: CardState): void {
+    const { stale } = card;
+    const obstacle = status.kind === 'ready' ? card.obstacle(status.edits) : null;
+    insert.hidden = !pressable || status.kind !== 'ready' || obstacle !== null;
     insert.disabled = stale !== null;
-    state.textContent = pressable && stale === null ? told(status, fix, payload) : '';
+    undo.hidden = card.undoable !== fix.id || stale !== null;
+    const files = status.kind === 'ready' ? card.files(status.edits) : [];
+    const label = files.length
+      ? `Show change to ${files.map(basename).join(' and ')}…`
+      : `Insert fix ${fix.id}`;
+    insert.textContent = label;
+    insert.setAttribute('aria-label', `${label.replace('…', '')}: ${fix.name}`);
+    state.textContent = pressable && stale === null ? (obstacle ?? told(status, card)) : '';
     node.classList.toggle('pm-inserted', status.kind === 'inserted');
     node.classList.toggle('pm-spent', SPENT.has(status.kind));
   }
@@ -104,8 +137,12 @@ function drawFix(
 
 const SPENT = new Set<FixStatus['kind']>(['contained', 'unneeded', 'overlaps']);
 
-function told(status: FixStatus, fix: CardFix, payload: Payload): string {
+function told(status: FixStatus, card: CardState): string {
   switch (status.kind) {
+    case 'ready': {
+      const others = card.files(status.edits).length ? [] : card.elsewhere(status.edits);
+      return others.length ? `in ${others.join(' and ')}` : '';
+    }
     case 'inserted':
       return '✓ Inserted';
     case 'contained':
@@ -114,10 +151,6 @@ function told(status: FixStatus, fix: CardFix, payload: Payload): string {
       return `not needed: fix ${status.by} is in`;
     case 'overlaps':
       return 'overlaps what was inserted: run again';
-    case 'elsewhere': {
-      const source = payload.sources.get(status.source);
-      return `in ${fix.elsewhere || source?.label}: ${source?.kind === 'file' ? 'edit' : 'insert'} there`;
-    }
     default:
       return '';
   }
@@ -130,7 +163,7 @@ function proof(items: ProofItems): HTMLElement {
   return element('span', { class: 'pm-proofs' }, ...parts);
 }
 
-const SIGNS = { ok: ' ✓', no: ' ✗', part: '', wait: '…' } as const;
+const SIGNS = { ok: ' ✓', no: ' ✗', part: '', wait: '' } as const;
 
 function more(diagnostic: CardDiagnostic, index: number, actions: Actions): HTMLElement | null {
   const parts = [

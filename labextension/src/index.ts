@@ -6,6 +6,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { addCommands } from './commands.js';
+import { insertChoice } from './inserting.js';
 import { InsertFix, Squiggles } from './linter.js';
 import { placeOfCell } from './notebook.js';
 import { MIME_TYPE } from './payload.js';
@@ -40,9 +41,9 @@ const plugin: JupyterFrontEndPlugin<void> = {
       },
       RANK
     );
-    const insert: InsertFix = (session, fix) => {
-      const place = placeOfCell(tracker, session.own);
-      return place ? session.insert(fix, place) : 'the cell is gone';
+    const insert: InsertFix = async (session, fix, cell) => {
+      const place = placeOfCell(tracker, cell);
+      return place ? insertChoice(session, fix, place) : 'the cell is gone';
     };
     const squiggles = new Squiggles(sessions, insert);
     editors?.addExtension(squiggles.factory);

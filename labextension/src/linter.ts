@@ -2,10 +2,11 @@
 import { Action, Diagnostic, linter } from '@codemirror/lint';
 import { Extension, StateEffect } from '@codemirror/state';
 import { EditorView, ViewPlugin } from '@codemirror/view';
+import type { ISharedCell } from '@jupyter/ydoc';
 import { EditorExtensionRegistry, IEditorExtensionFactory } from '@jupyterlab/codemirror';
 import { announce } from './announce.js';
 import { element } from './dom.js';
-import type { Mark } from './plan.js';
+import type { Choice, Mark } from './plan.js';
 import type { Session } from './session.js';
 import type { Sessions } from './sessions.js';
 
@@ -13,14 +14,14 @@ const refresh = StateEffect.define<null>();
 const SEVERITY = { error: 'error', warning: 'warning', note: 'info' } as const;
 
 /** Inserts a fix just as the card's own button does. */
-export type InsertFix = (session: Session, fix: number) => string | null;
+export type InsertFix = (session: Session, fix: Choice, cell: ISharedCell) => Promise<string | null>;
 
 export class Squiggles {
   constructor(
     private readonly _sessions: Sessions,
     private readonly _insert: InsertFix
   ) {
-    _sessions.changed.connect(() => this._refresh());
+    _sessions.changed.connect((_, session) => this._refresh(session.cells));
   }
 
   get enabled(): boolean {
@@ -29,7 +30,7 @@ export class Squiggles {
 
   set enabled(value: boolean) {
     this._enabled = value;
-    this._refresh();
+    this._refresh(new Set(this._views.values()));
   }
 
   readonly factory: IEditorExtensionFactory = {
@@ -42,7 +43,7 @@ export class Squiggles {
           update.transactions.some(({ effects }) => effects.some(effect => effect.is(refresh)))
       });
       const known = ViewPlugin.define(view => {
-        views.add(view);
+        views.set(view, model.sharedModel);
         return { destroy: () => void views.delete(view) };
       });
       const extension: Extension = [lint, known];
@@ -68,34 +69,44 @@ export class Squiggles {
       severity: SEVERITY[mark.severity],
       message: mark.text,
       renderMessage: () => message(session, mark),
-      actions: shared === session.own ? this._actions(session, mark) : []
+      actions: this._actions(session, mark, shared as ISharedCell)
     };
   }
 
-  private _actions(session: Session, mark: Mark): Action[] {
-    const fixes = session.plan?.fixes ?? [];
-    return fixes
-      .filter(fix => fix.diagnostic === mark.diagnostic && fix.status.kind === 'ready')
+  private _actions(session: Session, mark: Mark, shared: ISharedCell): Action[] {
+    return session.plan.fixes
+      .filter(fix => fix.diagnostic === mark.diagnostic)
+      .filter(({ status }) => status.kind === 'ready' && session.obstacle(status.edits) === null)
       .map(({ id }) => ({
         name: `Insert fix ${id}`,
-        apply: () => {
-          const refused = this._insert(session, id);
-          if (refused !== null) {
-            announce(`Not inserted: ${refused}`);
-          }
-        }
+        apply: () => void this._press(session, id, shared)
       }));
   }
 
+  private async _press(session: Session, fix: number, shared: ISharedCell): Promise<void> {
+    const refused = await this._insert(session, fix, shared);
+    if (refused !== null) {
+      announce(`Not inserted: ${refused}`);
+    }
+  }
+
   /** CodeMirror forbids a dispatch inside an update, and models signal inside updates. */
-  private _refresh(): void {
-    setTimeout(() => {
-      this._views.forEach(view => view.dispatch({ effects: refresh.of(null) }));
-    });
+  private _refresh(cells: ReadonlySet<unknown>): void {
+    if (this._stale.size === 0) {
+      setTimeout(() => this._redraw());
+    }
+    cells.forEach(cell => this._stale.add(cell));
+  }
+
+  private _redraw(): void {
+    const views = [...this._views].filter(([, shared]) => this._stale.has(shared));
+    this._stale.clear();
+    views.forEach(([view]) => view.dispatch({ effects: refresh.of(null) }));
   }
 
   private _enabled = true;
-  private readonly _views = new Set<EditorView>();
+  private readonly _views = new Map<EditorView, unknown>();
+  private readonly _stale = new Set<unknown>();
 }
 
 function message(session: Session, mark: Mark): HTMLElement {

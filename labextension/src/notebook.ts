@@ -1,11 +1,11 @@
 /** The notebook round an output: found by containment, read and edited. */
-import type { ISharedCell } from '@jupyter/ydoc';
+import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
 import type { Cell } from '@jupyterlab/cells';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { CellText } from './locate.js';
 import type { Change } from './rebase.js';
 
-/** An output's own cell and the notebook that contains it. */
+/** A cell and the notebook that contains it. */
 export interface Place {
   readonly panel: NotebookPanel;
   readonly cell: Cell;
@@ -28,18 +28,27 @@ export function placeOf(tracker: INotebookTracker, node: Node): Place | null {
 export function placeOfCell(tracker: INotebookTracker, shared: ISharedCell): Place | null {
   let found: Place | null = null;
   tracker.forEach(panel => {
-    const cell = panel.content.widgets.find(one => one.model.sharedModel === shared);
+    const cell = cellOf(panel, shared);
     const better = found === null || panel === tracker.currentWidget;
     found = cell && better ? { panel, cell } : found;
   });
   return found;
 }
 
-export function textsOf(panel: NotebookPanel): CellText[] {
-  return panel.content.widgets.map(({ model }) => ({
-    id: model.sharedModel.getId(),
-    text: model.type === 'code' ? model.sharedModel.getSource() : ''
+/** The cell of a model; it is there also where it is scrolled out of the page. */
+export function cellOf(panel: NotebookPanel, shared: ISharedCell): Cell | null {
+  return panel.content.widgets.find(one => one.model.sharedModel === shared) ?? null;
+}
+
+export function textsOf(cells: readonly ISharedCell[]): CellText[] {
+  return cells.map(cell => ({
+    id: cell.getId(),
+    text: cell.cell_type === 'code' ? cell.getSource() : ''
   }));
+}
+
+export function isReadOnly(panel: NotebookPanel, shared: ISharedCell): boolean {
+  return shared.getMetadata('editable') === false || cellOf(panel, shared)?.readOnly === true;
 }
 
 /** Yjs joins edits that follow each other closely into one step of undo, unless told not to. */
@@ -47,36 +56,39 @@ interface WithUndoManager {
   readonly undoManager?: { stopCapturing(): void } | null;
 }
 
-/**
- * Make changes to a cell that must hold `expected`, as one step of undo.
- * Returns why it was refused, or null when it was done.
- */
-export function insertChanges(
-  { panel, cell }: Place,
-  expected: string,
-  changes: readonly Change[]
-): string | null {
-  const shared = cell.model.sharedModel;
-  if (cell.isDisposed || shared.getSource() !== expected) {
-    return 'cell changed: run again';
-  }
-  if (cell.readOnly || cell.model.getMetadata('editable') === false) {
-    return 'this cell is read-only';
-  }
-  const { undoManager } = shared as WithUndoManager;
-  undoManager?.stopCapturing();
-  shared.transact(() => {
-    for (const { from, to, insert } of [...changes].reverse()) {
-      shared.updateSource(from, to, insert);
-    }
-  });
-  undoManager?.stopCapturing();
-  focusEditor({ panel, cell }, changes[0]?.from ?? 0);
-  return null;
+export interface CellChanges {
+  readonly shared: ISharedCell;
+  readonly changes: readonly Change[];
 }
 
-/** Undo belongs to the focused editor, so an insertion leaves the cursor in it. */
-function focusEditor({ panel, cell }: Place, offset: number): void {
+/** Change one cell as one step of undo of its editor, and of its notebook. */
+export function changeCell({ shared, changes }: CellChanges): void {
+  const models = shared.notebook ? [shared, shared.notebook] : [shared];
+  asOneStep(models, () => shared.transact(() => update({ shared, changes })));
+}
+
+/** Change cells as one step of undo of their notebook. */
+export function changeCells(notebook: ISharedNotebook, all: readonly CellChanges[]): void {
+  asOneStep([notebook, ...all.map(({ shared }) => shared)], () =>
+    notebook.transact(() => all.forEach(update))
+  );
+}
+
+function update({ shared, changes }: CellChanges): void {
+  for (const { from, to, insert } of [...changes].reverse()) {
+    shared.updateSource(from, to, insert);
+  }
+}
+
+function asOneStep(models: readonly (ISharedCell | ISharedNotebook)[], change: () => void): void {
+  const managers = models.map(model => (model as WithUndoManager).undoManager);
+  managers.forEach(manager => manager?.stopCapturing());
+  change();
+  managers.forEach(manager => manager?.stopCapturing());
+}
+
+/** Undo in a cell belongs to the focused editor, so what changes it leaves the cursor in it. */
+export function focusEditor({ panel, cell }: Place, offset: number): void {
   panel.content.activeCellIndex = panel.content.widgets.indexOf(cell);
   panel.content.mode = 'edit';
   const { editor } = cell;
@@ -84,4 +96,10 @@ function focusEditor({ panel, cell }: Place, offset: number): void {
     editor.setCursorPosition(editor.getPositionAt(offset) ?? { line: 0, column: 0 });
     editor.focus();
   }
+}
+
+/** Undo over several cells is a key of the command mode. */
+export function focusCell({ panel, cell }: Place): void {
+  panel.content.activeCellIndex = panel.content.widgets.indexOf(cell);
+  panel.content.mode = 'command';
 }

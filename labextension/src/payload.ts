@@ -33,9 +33,15 @@ const source = record({
   kind: oneOf('cell', 'file'),
   label: sentence,
   text: text(2_000_000),
-  cell_id: optional(sentence)
+  cell_id: optional(sentence),
+  editable: optional(flag)
 });
-const fix = record({ id: whole(0, 100_000), applicability, edits: list(edit, 100) });
+const fix = record({
+  id: whole(0, 100_000),
+  applicability,
+  edits: list(edit, 100),
+  proof: optional(record({ gone: optional(flag) }))
+});
 const diagnostic = record({
   code: word,
   severity,
@@ -77,6 +83,7 @@ const mark = record({
 });
 const cardDiagnostic = record({
   code: word,
+  reference: optional(word),
   name: word,
   severity,
   message: inline,
@@ -89,12 +96,51 @@ const cardDiagnostic = record({
   original: optional(page),
   bug_report: optional(page)
 });
+const size = whole(0, 2 ** 50);
+const chipCell = record({
+  status: oneOf('ok', 'failed', 'skipped', 'waiting', 'none'),
+  found: list(whole(0, 300), 300),
+  about: sentence
+});
+const chipMatrix = record({
+  caption: sentence,
+  chips: list(sentence, 50),
+  kernels: list(
+    record({
+      name: sentence,
+      calls: sentence,
+      rows: list(record({ stage: word, cells: list(chipCell, 50) }), 5)
+    }),
+    1_000
+  ),
+  reasons: list(inline, 1_000)
+});
+const memoryBar = record({
+  chips: sentence,
+  used: size,
+  limit: size,
+  parts: list(size, 1_000),
+  rest: size,
+  words: sentence,
+  rest_words: sentence
+});
+const memoryBuffer = record({ name: sentence, type: sentence, copies: word, total: word });
+const kernelMemory = record({
+  kernel: sentence,
+  calls: sentence,
+  space: sentence,
+  bars: list(memoryBar, 50),
+  tables: list(record({ chips: sentence, buffers: list(memoryBuffer, 100) }), 50)
+});
 const card = record({
   state: oneOf('proving', 'done'),
+  progress: optional(sentence),
   title: sentence,
   subtitle: inline,
   notes: list(inline, 100),
   kernels: list(inline, 1_000),
+  chips: optional(chipMatrix),
+  memory: optional(record({ gist: sentence, kernels: list(kernelMemory, 3_000) })),
   diagnostics: list(cardDiagnostic, 300),
   combined: optional(record({ ids, name: sentence, proof }))
 });
@@ -108,6 +154,7 @@ const payload = record({
 export type Inline = Checked<typeof inline>;
 export type ProofItems = Checked<typeof proof>;
 export type Severity = Checked<typeof severity>;
+export type Span = Checked<typeof span>;
 export type TextEdit = Checked<typeof edit>;
 export type Source = Checked<typeof source>;
 export type ReportFix = Checked<typeof fix>;
@@ -116,6 +163,10 @@ export type CodeLine = Checked<typeof codeLine>;
 export type DiffLine = Checked<typeof diffLine>;
 export type CardFix = Checked<typeof cardFix>;
 export type CardDiagnostic = Checked<typeof cardDiagnostic>;
+export type ChipCell = Checked<typeof chipCell>;
+export type ChipMatrix = Checked<typeof chipMatrix>;
+export type MemoryBar = Checked<typeof memoryBar>;
+export type KernelMemory = Checked<typeof kernelMemory>;
 export type Card = Checked<typeof card>;
 export type Payload = Checked<typeof payload>;
 
@@ -135,6 +186,7 @@ export function readPayload(value: unknown): Reading {
     found.diagnostics.forEach((item, index) => checkSpans(item, `diagnostics[${index}]`, found));
     checkEdits(found.combined?.edits ?? [], 'combined', found);
     checkFixes(found);
+    checkChips(found.card);
     return { kind: 'payload', payload: found };
   } catch (error) {
     if (error instanceof PayloadError) {
@@ -164,10 +216,21 @@ function checkEdits(edits: readonly TextEdit[], where: string, found: Payload): 
   edits.forEach((one, index) => checkSpan(one.span, `${where}.edits[${index}]`, found));
 }
 
-function checkSpan(place: Checked<typeof span>, where: string, found: Payload): void {
+function checkSpan(place: Span, where: string, found: Payload): void {
   const text = found.sources.get(place.source)?.text;
   if (text === undefined || rangeOf(text, place) === null) {
     fail(where, 'a span of one of the sources');
+  }
+}
+
+/** A cell stands under its chip and leads to findings of the card. */
+function checkChips({ chips, diagnostics }: Card): void {
+  const rows = chips?.kernels.flatMap(kernel => kernel.rows) ?? [];
+  if (rows.some(row => row.cells.length !== chips?.chips.length)) {
+    fail('card.chips.kernels', 'a cell for each chip');
+  }
+  if (rows.some(row => row.cells.some(cell => cell.found.some(at => at >= diagnostics.length)))) {
+    fail('card.chips.kernels', 'places of diagnostics of the card');
   }
 }
 

@@ -37,3 +37,15 @@ export function rangeOf(text: string, span: Span): Range | null {
   const to = offsetOf(text, span.end_line, span.end_col);
   return from === null || to === null || to < from ? null : { from, to };
 }
+
+/** The lines and columns of a range; the inverse of `rangeOf`. */
+export function spanOf(text: string, from: number, to: number): Omit<Span, 'source'> {
+  const [start_line, start_col] = pointOf(text, from);
+  const [end_line, end_col] = pointOf(text, to);
+  return { start_line, start_col, end_line, end_col };
+}
+
+function pointOf(text: string, offset: number): [line: number, column: number] {
+  const lines = text.slice(0, offset).split('\n');
+  return [lines.length, Array.from(lines[lines.length - 1] ?? '').length];
+}

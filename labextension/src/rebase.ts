@@ -22,6 +22,16 @@ export function applied(text: string, changes: readonly Change[]): string {
     .reduce((done, { from, to, insert }) => done.slice(0, from) + insert + done.slice(to), text);
 }
 
+/** The changes that bring `text` back once these ordered ones are in it. */
+export function inverted(text: string, changes: readonly Change[]): Change[] {
+  let shift = 0;
+  return changes.map(({ from, to, insert }) => {
+    const start = from + shift;
+    shift += insert.length - (to - from);
+    return { from: start, to: start + insert.length, insert: text.slice(from, to) };
+  });
+}
+
 /**
  * The changes as they stand once `made` is in the text: those that `made`
  * contains are done and drop out; null where one overlaps what was made.

@@ -4,12 +4,15 @@ import { renderMarkdown } from '@jupyterlab/rendermime';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
-import { Actions, drawCard, DrawnCard } from './card.js';
+import { drawsCards } from './card_page.js';
+import { Actions, CardState, drawCard, DrawnCard, NotebookActions } from './card.js';
 import { element } from './dom.js';
 import { foldsOf, restoreFolds } from './folds.js';
+import { insertChoice, undoInsertion } from './inserting.js';
 import { Place, placeOf } from './notebook.js';
 import { MIME_TYPE, Payload, readPayload } from './payload.js';
 import { planFor } from './plan.js';
+import { revealSpan } from './reveal.js';
 import type { Session } from './session.js';
 import type { Sessions } from './sessions.js';
 
@@ -56,6 +59,7 @@ export class CardRenderer extends Widget implements IRenderMime.IRenderer {
       return;
     }
     const place = placeOf(this._tracker, this.node);
+    drawsCards(place?.panel.sessionContext.session?.kernel);
     this._session = place && this._sessions.acquire(payload, this._content, place);
     this._session?.changed.connect(this._show, this);
     this._card = drawCard(payload, this._actions(place));
@@ -67,16 +71,23 @@ export class CardRenderer extends Widget implements IRenderMime.IRenderer {
 
   private _show(): void {
     if (this._payload && this._card) {
-      const plan = this._session?.drawn ?? planFor(this._payload, '');
-      this._card.show(plan, this._session?.stale ?? null);
+      this._card.show(this._session ? stateOf(this._session) : detached(this._payload));
     }
   }
 
   private _actions(place: Place | null): Actions {
     const session = this._session;
     return {
-      insert: place && session ? choice => session.insert(choice, place) : null,
+      notebook: place && session && this._notebookActions(session, place),
       markdown: (host, source) => void this._markdown(host, source)
+    };
+  }
+
+  private _notebookActions(session: Session, place: Place): NotebookActions {
+    return {
+      insert: choice => insertChoice(session, choice, place),
+      undo: () => undoInsertion(session, place),
+      reveal: span => revealSpan(session, span, place)
     };
   }
 
@@ -108,4 +119,29 @@ export class CardRenderer extends Widget implements IRenderMime.IRenderer {
   private _content = '';
   private _card: DrawnCard | null = null;
   private _session: Session | null = null;
+}
+
+function stateOf(session: Session): CardState {
+  return {
+    plan: session.plan,
+    stale: session.stale,
+    undoable: session.undoable?.choice ?? null,
+    written: session.written,
+    obstacle: edits => session.obstacle(edits),
+    elsewhere: edits => session.elsewhere(edits),
+    files: edits => [...session.fileEdits(edits).keys()]
+  };
+}
+
+/** Outside a notebook a card is read only. */
+function detached(payload: Payload): CardState {
+  return {
+    plan: planFor(payload),
+    stale: null,
+    undoable: null,
+    written: [],
+    obstacle: () => null,
+    elsewhere: () => [],
+    files: () => []
+  };
 }

@@ -12,7 +12,7 @@ interface Held {
 
 export class Sessions {
   /** Something about the marks or fixes of some cell is different. */
-  get changed(): ISignal<this, void> {
+  get changed(): ISignal<this, Session> {
     return this._changed;
   }
 
@@ -29,9 +29,9 @@ export class Sessions {
       return found.session;
     }
     const session = new Session(payload, place);
-    session.changed.connect(() => this._changed.emit(), this);
+    session.changed.connect(() => this._changed.emit(session), this);
     this._held = [...this._held, { session, content, users: 1 }];
-    this._changed.emit();
+    this._changed.emit(session);
     return session;
   }
 
@@ -42,9 +42,9 @@ export class Sessions {
     }
     this._held = this._held.filter(one => one !== held);
     session.dispose();
-    this._changed.emit();
+    this._changed.emit(session);
   }
 
   private _held: readonly Held[] = [];
-  private readonly _changed = new Signal<this, void>(this);
+  private readonly _changed = new Signal<this, Session>(this);
 }

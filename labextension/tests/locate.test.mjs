@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { locate, ownSource } from '../lib/locate.js';
+import { documentsOf } from '../lib/documents.js';
+import { locate } from '../lib/locate.js';
 
 const cell = (text, cell_id = null) => ({ kind: 'cell', label: 'In[1]', text, cell_id });
 const CELLS = [
@@ -28,33 +29,31 @@ test('a file is no cell, even with the text of one', () => {
   assert.equal(locate(CELLS, { ...cell('y = 2'), kind: 'file' }), 'missing');
 });
 
-test('the own source is the one located at the own cell', () => {
-  const sources = new Map([
-    ['other', cell('x = 1', 'a')],
-    ['own', cell('y = 2', 'b')]
-  ]);
-  assert.deepEqual(ownSource(sources, CELLS, 1), { kind: 'source', key: 'own' });
+test('a cell that ran again with the text it has now is not the one of its earlier text', () => {
+  const earlier = cell('y = 1', 'b');
+  const present = cell('y = 2', 'b');
+  assert.equal(locate(CELLS, earlier, [earlier, present]), 'changed');
+  assert.equal(locate(CELLS, present, [earlier, present]), 1);
+  assert.equal(locate(CELLS, earlier, [earlier]), 1);
 });
 
-test('of two runs of one cell, the one with its present text is meant', () => {
-  const sources = new Map([
-    ['present', cell('y = 2', 'b')],
-    ['earlier', cell('y = 1', 'b')]
-  ]);
-  assert.deepEqual(ownSource(sources, CELLS, 1), { kind: 'source', key: 'present' });
+const documents = sources => Object.fromEntries(documentsOf(new Map(Object.entries(sources))));
+
+test('sources of one cell with one text are one document', () => {
+  const sources = { first: cell('x', 'a'), again: cell('x', 'a'), edited: cell('y', 'a') };
+  assert.deepEqual(documents(sources), { first: 'first', again: 'first', edited: 'edited' });
 });
 
-test('without an id, equal cells cannot be told apart', () => {
-  const sources = new Map([['own', cell('x = 1')]]);
-  assert.deepEqual(ownSource(sources, CELLS, 0), { kind: 'ambiguous' });
+test('equal texts in two cells are two documents, without an id one of them', () => {
+  const sources = { some: cell('x'), first: cell('x', 'a'), twin: cell('x', 'b') };
+  assert.deepEqual(documents(sources), { some: 'first', first: 'first', twin: 'twin' });
 });
 
-test('a source that is nowhere was the own cell before it changed', () => {
-  const sources = new Map([['own', cell('y = 1')]]);
-  assert.deepEqual(ownSource(sources, CELLS, 1), { kind: 'changed' });
-});
-
-test('a report that speaks of other cells only has no own source', () => {
-  const sources = new Map([['other', cell('x = 1', 'a')]]);
-  assert.deepEqual(ownSource(sources, CELLS, 1), { kind: 'none' });
+test('a file is its own document', () => {
+  const file = { ...cell('x'), kind: 'file' };
+  assert.deepEqual(documents({ 'a.py': file, 'b.py': file, cell: cell('x') }), {
+    'a.py': 'a.py',
+    'b.py': 'b.py',
+    cell: 'cell'
+  });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { offsetOf, rangeOf } from '../lib/positions.js';
+import { offsetOf, rangeOf, spanOf } from '../lib/positions.js';
 
 const TEXT = 'a = 1\nπ = "🦊🦊"; o_ref[...] = x\n\nend';
 const span = (start_line, start_col, end_line, end_col) => ({
@@ -41,4 +41,11 @@ test('a span that ends before it starts is none', () => {
 
 test('a lone carriage return belongs to its line', () => {
   assert.equal(offsetOf('a\r\nb', 2, 1), 4);
+});
+
+test('a range becomes the span that it is of', () => {
+  for (const found of [span(2, 4, 2, 7), span(1, 0, 4, 3), span(3, 0, 3, 0)]) {
+    const { from, to } = rangeOf(TEXT, found);
+    assert.deepEqual({ source: 'cell', ...spanOf(TEXT, from, to) }, found);
+  }
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { applied, ordered, rebased } from '../lib/rebase.js';
+import { applied, inverted, ordered, rebased } from '../lib/rebase.js';
 
 const TEXT = '0123456789';
 const change = (from, to, insert) => ({ from, to, insert });
@@ -49,4 +49,11 @@ test('a change that was made already drops out', () => {
 
 test('the same place with another text is no repeat', () => {
   assert.equal(rebased([change(4, 5, 'x')], [change(4, 5, 'y')]), null);
+});
+
+test('what was made is taken back to the letter', () => {
+  const made = ordered([change(0, 1, 'abc'), change(4, 4, '\n--'), change(8, 10, '')]);
+  const after = applied(TEXT, made);
+  assert.equal(applied(after, inverted(TEXT, made)), TEXT);
+  assert.deepEqual(inverted(TEXT, [change(4, 6, 'x')]), [change(4, 5, '45')]);
 });

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs';
 
-const path = new URL('../test-payloads/histogram.json', import.meta.url);
-
-/** The sample payload, fresh for each test, changed by `change`. */
-export function sample(change = () => {}) {
+/** A payload of the folder, fresh for each test, changed by `change`. */
+export function named(name, change = () => {}) {
+  const path = new URL(`../test-payloads/${name}.json`, import.meta.url);
   const payload = JSON.parse(readFileSync(path, 'utf8'));
   change(payload);
   return payload;
 }
+
+/** The payload of a cell with two findings. */
+export const sample = change => named('histogram', change);
 
 export const KEY = Object.keys(sample().sources)[0];
 export const TEXT = sample().sources[KEY].text;

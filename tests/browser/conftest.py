@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -31,6 +31,7 @@ CHROMIUM_FLAGS = [
 ]
 
 OpenNotebook = Callable[[str], NotebookPage]
+Kept = Callable[[list[dict[str, Any]]], NotebookPage]
 
 # For what no host has a part in: once is enough.
 lab_only = pytest.mark.parametrize("host", ["lab"], indirect=True)
@@ -89,3 +90,25 @@ def open_notebook(page: Page, server: Server, host: Host) -> Iterator[OpenNotebo
     """Opens a notebook of the server's folder by its file name; its kernel ends with the test."""
     yield lambda name: NotebookPage.open(page, server, host, name)
     server.stop_kernels()
+
+
+@pytest.fixture(scope="module")
+def kernel_id(server: Server) -> Iterator[str]:
+    """One kernel for the notebooks of a file: it imports JAX once."""
+    yield server.start_kernel()
+    server.stop_kernels()
+
+
+@pytest.fixture
+def kept(
+    page: Page, server: Server, host: Host, kernel_id: str, request: pytest.FixtureRequest
+) -> Kept:
+    """Opens a notebook of these cells, named after its test, on the file's one kernel."""
+    name = f"{request.node.originalname}-{host}.ipynb"
+
+    def open_kept(cells: list[dict[str, Any]]) -> NotebookPage:
+        server.write_notebook(name, cells)
+        server.use_kernel(name, kernel_id)
+        return NotebookPage.open(page, server, host, name)
+
+    return open_kept

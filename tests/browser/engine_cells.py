@@ -1,13 +1,15 @@
 """Cells that a real kernel checks in the browser, and their texts after each fix."""
 
-SETUP = """\
-%load_ext pallas_magic
+IMPORTS = """\
 import jax
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import mosaic_gpu as plgpu
 from jax.experimental.pallas import tpu as pltpu
-
+"""
+SETUP = f"""\
+%load_ext pallas_magic
+{IMPORTS}
 x = jnp.linspace(-1.0, 1.0, 8 * 128).reshape(8, 128)
 """
 
@@ -85,6 +87,42 @@ def double(x_ref, o_ref):
 
 
 pl.pallas_call(double, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)"""
+
+
+# A kernel, the specs of its outputs and its call, in cells of their own.
+LOSSES_KERNEL = """\
+def losses(x_ref, rows_ref, total_ref):
+    rows_ref[...] = jnp.sum(x_ref[...], axis=0)
+    mark = "🎯"; total_ref[0, 0] = jnp.sum(x_ref[...])"""
+
+ROWS_SPEC = """\
+def rows_spec():
+    return pl.BlockSpec(memory_space=pltpu.SMEM)"""
+
+TOTAL_SPEC = """\
+def total_spec():
+    return pl.BlockSpec(memory_space=pltpu.VMEM)"""
+
+LOSSES_CALL = """\
+%%pallas_check
+rows, total = pl.pallas_call(
+    losses,
+    out_specs=(rows_spec(), total_spec()),
+    out_shape=(
+        jax.ShapeDtypeStruct((128,), jnp.float32),
+        jax.ShapeDtypeStruct((1, 1), jnp.float32),
+    ),
+)(x)"""
+
+
+def in_vmem(text: str) -> str:
+    """``text`` with its one memory space moved from SMEM."""
+    return _replaced(text, "pltpu.SMEM", "pltpu.VMEM")
+
+
+def in_smem(text: str) -> str:
+    """``text`` with its one memory space moved from VMEM."""
+    return _replaced(text, "pltpu.VMEM", "pltpu.SMEM")
 
 
 def counts_in_vmem(text: str) -> str:

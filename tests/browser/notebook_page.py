@@ -105,6 +105,12 @@ class NotebookPage:
             " window.jupyterapp.commands.execute('notebook:run-cell'))",
         )
 
+    def check_from_toolbar(self, index: int) -> None:
+        """Press "Check Kernel" in a cell's toolbar."""
+        self.wait_for_kernel()
+        self.activate(index)
+        self.cell(index).locator('[data-command="pallas-magic:check-kernel"]').click()
+
     def start(self, index: int) -> None:
         """Run a cell and do not wait for its end."""
         self.wait_for_kernel()
@@ -113,6 +119,13 @@ class NotebookPage:
             f"({PANEL}.content.activeCellIndex = index,"
             " void window.jupyterapp.commands.execute('notebook:run-cell'))",
         )
+
+    def output_kinds(self, index: int) -> list[str]:
+        """The MIME types of all outputs of a cell."""
+        kinds: list[str] = self._at(
+            index, f"{CELL}.model.outputs.toJSON().flatMap(one => Object.keys(one.data ?? {{}}))"
+        )
+        return kinds
 
     def command(self, name: str) -> None:
         """Execute one of the application's commands, as its palette does."""
@@ -124,6 +137,11 @@ class NotebookPage:
             index,
             f"{{ {PANEL}.content.activeCellIndex = index; {PANEL}.content.mode = 'command'; }}",
         )
+
+    def scroll_to(self, index: int) -> None:
+        """Make a cell the active one and bring it into the page."""
+        self.activate(index)
+        self._at(index, f"{PANEL}.content.scrollToItem(index)")
 
     def setting(self, plugin: str, name: str, value: object) -> None:
         """Set one of a plugin's settings, as the settings editor does."""

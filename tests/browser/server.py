@@ -52,6 +52,22 @@ class Server:
         content: dict[str, Any] = json.loads((self.folder / name).read_text())
         return content
 
+    def start_kernel(self) -> str:
+        """Start a kernel of no notebook yet; returns its id."""
+        return str(self._post("kernels", {"name": "python3"})["id"])
+
+    def use_kernel(self, name: str, kernel: str) -> None:
+        """Let a notebook run in a kernel that is there already."""
+        session = {"path": name, "name": name, "type": "notebook", "kernel": {"id": kernel}}
+        self._post("sessions", session)
+
+    def _post(self, path: str, content: dict[str, Any]) -> dict[str, Any]:
+        headers = {"Content-Type": "application/json"}
+        request = Request(f"{self.url}/api/{path}", json.dumps(content).encode(), headers)
+        with urlopen(request) as answer:
+            answered: dict[str, Any] = json.load(answer)
+        return answered
+
     def stop_kernels(self) -> None:
         """End every kernel that a notebook has started.
 

@@ -5,16 +5,13 @@ What the page does with a payload has tests of its own; here it is the engine's.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
-from urllib.request import Request, urlopen
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import lab_only
+from tests.browser.conftest import Kept, lab_only
 from tests.browser.engine_cells import (
     CHECKED_HISTOGRAM,
     DOUBLED,
@@ -32,11 +29,8 @@ from tests.browser.engine_cells import (
     total_in_smem,
     zeros_hoisted,
 )
-from tests.browser.notebook_page import Host, NotebookPage
+from tests.browser.notebook_page import NotebookPage
 from tests.browser.server import Server, code_cell
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 # Where a compiler is installed, "compiles" stands between them.
 PROVED = re.compile(r"^lowers ✓.*same values ✓$")
@@ -47,40 +41,18 @@ DRAWN_MS = 30_000
 Checked = Callable[[str], NotebookPage]
 
 
-@pytest.fixture(scope="module")
-def kernel_id(server: Server) -> Iterator[str]:
-    """One kernel for the notebooks of this file: it imports JAX once."""
-    kernel: str = _post(server, "kernels", {"name": "python3"})["id"]
-    yield kernel
-    server.stop_kernels()
-
-
 @pytest.fixture
-def checked(
-    page: Page, server: Server, host: Host, kernel_id: str, request: pytest.FixtureRequest
-) -> Checked:
+def checked(kept: Kept) -> Checked:
     """Opens a notebook with one cell, runs it in the shared kernel, and waits for its card."""
-    name = f"{request.node.originalname}-{host}.ipynb"
 
     def check(text: str) -> NotebookPage:
-        server.write_notebook(name, [code_cell(SETUP, "setup"), code_cell(text, "cell")])
-        session = {"path": name, "name": name, "type": "notebook", "kernel": {"id": kernel_id}}
-        _post(server, "sessions", session)
-        opened = NotebookPage.open(page, server, host, name)
+        opened = kept([code_cell(SETUP, "setup"), code_cell(text, "cell")])
         opened.run(0)
         opened.run(1)
         expect(opened.card(1).locator(".pm-status")).to_be_empty(timeout=DRAWN_MS)
         return opened
 
     return check
-
-
-def _post(server: Server, path: str, content: dict[str, Any]) -> dict[str, Any]:
-    headers = {"Content-Type": "application/json"}
-    request = Request(f"{server.url}/api/{path}", json.dumps(content).encode(), headers)
-    with urlopen(request) as answer:
-        answered: dict[str, Any] = json.load(answer)
-    return answered
 
 
 def finding(opened: NotebookPage, number: int = 0) -> Locator:

@@ -1,4 +1,4 @@
-"""Fixes that a real kernel proved go in without it: while it is busy, and after it died."""
+"""Fixes that a real kernel proved go in without it, and it makes no widgets for this page."""
 
 from __future__ import annotations
 
@@ -33,3 +33,20 @@ def test_with_a_busy_kernel_and_after_it_died(server: Server, open_notebook: Ope
     opened.reload()
     opened.button(1, HISTOGRAM_FIX_1).click()
     assert opened.cell_text(1) == counts_in_vmem(CHECKED_HISTOGRAM)
+
+
+@lab_only
+def test_a_page_with_buttons_of_its_own_gets_no_widgets(
+    server: Server, open_notebook: OpenNotebook
+) -> None:
+    cells = [code_cell(SETUP, "setup"), code_cell(CHECKED_HISTOGRAM, "cell")]
+    opened = open_notebook(server.write_notebook("engine-widgets.ipynb", cells))
+    opened.run(0)
+    opened.run(1)
+    expect(opened.card(1).locator(".pm-status")).to_be_empty(timeout=30_000)
+    # The kernel hears of the page with its first card.
+    opened.run(1)
+    expect(opened.card(1).locator(".pm-status")).to_be_empty(timeout=30_000)
+    kinds = opened.output_kinds(1)
+    assert "application/vnd.pallas-magic.v1+json" in kinds
+    assert "application/vnd.jupyter.widget-view+json" not in kinds

@@ -68,7 +68,8 @@ def test_shortcuts(opened: NotebookPage) -> None:
 
 def test_tab_and_enter(opened: NotebookPage) -> None:
     opened.command("pallas-magic:next-finding")
-    for _ in range(2):
+    # On the way lie the place of the finding and its code.
+    for _ in range(3):
         opened.page.keyboard.press("Tab")
     expect(opened.button(1, FIX_1)).to_be_focused()
     opened.page.keyboard.press("Enter")

@@ -55,7 +55,7 @@ def test_nothing_is_offered_before_it_is_proved(
 ) -> None:
     opened = _checked(server, open_notebook)
     expect(opened.card(1).locator(".pm-status")).to_have_text("proving…")
-    expect(opened.card(1).get_by_role("button")).to_have_count(0)
+    expect(opened.card(1).get_by_role("button", name="Insert")).to_have_count(0)
     opened.screenshot("proving")
     opened.run(2)
     expect(opened.card(1).locator(".pm-status")).to_be_empty()
