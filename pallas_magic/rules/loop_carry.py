@@ -95,6 +95,7 @@ _TEXT = re.compile(
 _OF_FORI_LOOP = re.compile(r"^loop_carry\[\d\]")
 _STEP = re.compile(r"\[(\d+)\]")
 _INITIAL = {"fori_loop": ("init_val", 3), "while_loop": ("init_val", 2), "scan": ("init", 1)}
+_LOSES = "the fraction of the first value is cut off"
 _WIDTH = {"bfloat16": 16, "float16": 16, "float32": 32}
 
 
@@ -128,7 +129,8 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
     if dtype is None:
         return
     if not given and wanted:
-        yield from _filled(found, initial, wanted, dtype, sources)
+        rounded = "float" in text[2] and "float" not in text[4]
+        yield from _filled(found, initial, wanted, dtype, rounded, sources)
         return
     edits = complete(followed_by(found.syntax, initial, f".astype({dtype})"))
     if edits and given == wanted and _WIDTH.get(text[2], 99) < _WIDTH.get(text[4], 0):
@@ -136,7 +138,12 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
 
 
 def _filled(
-    found: Failing, initial: ast.expr, wanted: tuple[int, ...], dtype: str, sources: Library
+    found: Failing,
+    initial: ast.expr,
+    wanted: tuple[int, ...],
+    dtype: str,
+    rounded: bool,
+    sources: Library,
 ) -> Iterator[Candidate]:
     value = resolve(sources, Expression(found.syntax, initial)).node
     is_zero = isinstance(value, ast.Constant) and value.value == 0
@@ -146,9 +153,9 @@ def _filled(
     number = "" if is_zero else f", {found.syntax.text(initial)}"
     text = f"{function}({shape_text(wanted)}{number}, {dtype})"
     if edit := found.syntax.replace(initial, text):
-        yield Candidate(
-            f"begin with an array of shape {shape_text(wanted)}", (edit,), mechanical=True
-        )
+        title = f"begin with an array of shape {shape_text(wanted)}"
+        why = _LOSES if rounded and not is_zero else ""
+        yield Candidate(title, (edit,), mechanical=not why, why=why)
 
 
 def _types(failure: Failure) -> tuple[str, str]:

@@ -104,4 +104,4 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
     if found is not None and function is not None:
         called = called_in_jax(found, function, sources)
     if called is not None:
-        yield Candidate(f"call `{called[0]}`", (called[1],), mechanical=True)
+        yield Candidate(f"call `{called[0]}`", called[1], mechanical=True)

@@ -149,7 +149,7 @@ def _of_expression(failure: Failure, found: Failing, sources: Library) -> Iterat
     function = function_of_module(found, sources)
     called = called_in_jax(found, function, sources) if function is not None else None
     if called is not None:
-        yield Candidate(f"call `{called[0]}`", (called[1],), mechanical=True)
+        yield Candidate(f"call `{called[0]}`", called[1], mechanical=True)
         return
     kind, call, whole = _TYPE.search(failure.text), conversion(found), connected(found)
     edit = without(found, call, kind[1]) if call is not None and kind is not None else None

@@ -49,7 +49,8 @@ args = [jax.ShapeDtypeStruct((16, 128), jnp.bfloat16)]
 ## Fix safety
 Rounding a float to the ref's float, widening an integer, and axes of size 1 are
 what the store asks for; they are safe. A float stored as an integer loses its
-fraction, and a broadcast repeats the value: these are not called safe.
+fraction, a number stored as a bool all but whether it is zero, and a broadcast
+repeats the value: these are not called safe.
 
 ## References
 - Pallas documentation, "Pallas quickstart": reading from and writing to refs.
@@ -93,7 +94,6 @@ _SHAPE = re.compile(
     r"Invalid shape for `\w+`\. Ref shape: .*?\. "
     r"Expected shape: (\(.*?\))\. Value shape: (\(.*?\))\."
 )
-_LOSES = "the fraction of the value is cut off"
 _REPEATS = "the store may have been meant for a part of the ref"
 
 
@@ -163,9 +163,17 @@ def _cast(found: Failing, statement: Assignment, wanted: str, given: str) -> Ite
     else:
         edits = complete(followed_by(found.syntax, statement.value, cast))
     if edits:
-        loses = "int" in wanted and "float" in given
-        title = f"cast the value to {wanted}"
-        yield Candidate(title, edits, mechanical=not loses, why=_LOSES if loses else "")
+        loss = _loss(given, wanted)
+        yield Candidate(f"cast the value to {wanted}", edits, mechanical=not loss, why=loss)
+
+
+def _loss(given: str, wanted: str) -> str:
+    """What a cast takes from some values of the type, beyond a float's last digits."""
+    if wanted == "bool":
+        return "only whether the value is zero is kept"
+    if given.startswith("complex") and not wanted.startswith("complex"):
+        return "the imaginary part of the value is cut off"
+    return "the fraction of the value is cut off" if "int" in wanted and "float" in given else ""
 
 
 def _cast_sum(syntax: Syntax, statement: ast.AugAssign, cast: str) -> list[TextEdit | None]:

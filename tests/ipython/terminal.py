@@ -23,7 +23,8 @@ class Terminal:
     def __init__(self, folder: Path) -> None:
         env = {
             **os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu",
-            "IPYTHONDIR": str(folder), "TERM": "xterm-256color", "IPY_TEST_SIMPLE_PROMPT": "1",
+            "IPYTHONDIR": str(folder), "TERM": "xterm-256color", "PAGER": "cat",
+            "IPY_TEST_SIMPLE_PROMPT": "1",
         }  # fmt: skip
         env.pop("NO_COLOR", None)
         self._child = pexpect.spawn(

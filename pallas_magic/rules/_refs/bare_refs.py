@@ -12,6 +12,7 @@ from pallas_magic.source.syntax import identifier
 
 # What a ref has of its own; all else is asked of an array.
 _OF_REFS = ("at", "shape", "dtype", "ndim", "size", "get", "set", "bitcast", "reshape", "addupdate")
+_OF_OBJECTS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 _ARRAY_MODULES = ("jax.numpy", "jax.lax", "jax.nn", "jax.scipy", "numpy")
 
 
@@ -40,8 +41,11 @@ def bare_refs(failure: Failure, sources: Library) -> tuple[KernelText | None, li
 def _is_value(kernel: KernelText, node: ast.Name, sources: Library) -> bool:
     parent = kernel.syntax.parent(node)
     match parent:
-        case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.IfExp():
+        case ast.BinOp() | ast.UnaryOp():
             return True
+        case ast.Compare():
+            # `b_ref is None` asks for the ref itself.
+            return all(not isinstance(op, _OF_OBJECTS) for op in parent.ops)
         case ast.Attribute():
             return parent.attr not in _OF_REFS
         case ast.AugAssign() if parent.target is node:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 
 from pallas_magic.report import TextEdit
-from pallas_magic.rules._refs.expressions import Failing, numpy_name
+from pallas_magic.rules._refs.expressions import Failing, complete, numpy_name
 from pallas_magic.source.document import Library
 from pallas_magic.source.names import imports
+from pallas_magic.source.syntax import end_of
 
 _MODULES = {"numpy": "NumPy's", "math": "Python's"}
 _IN_JAX = {"pow": "power", "fabs": "abs"}
+# Python's give an integer, NumPy's and JAX's a float.
+_GIVES_INTEGER = ("ceil", "floor", "trunc")
 
 
 def function_of_module(found: Failing | None, sources: Library) -> ast.Attribute | None:
@@ -28,11 +31,17 @@ def whose(found: Failing, function: ast.Attribute, sources: Library) -> str:
 
 def called_in_jax(
     found: Failing, function: ast.Attribute, sources: Library
-) -> tuple[str, TextEdit] | None:
-    """JAX's function of that name, and an edit that calls it."""
+) -> tuple[str, tuple[TextEdit, ...]] | None:
+    """JAX's function of that name, and edits that call it for what the other would give."""
     name = numpy_name(sources, found.syntax, _IN_JAX.get(function.attr, function.attr))
-    edit = found.syntax.replace(function, name) if name is not None else None
-    return (name, edit) if name is not None and edit is not None else None
+    integer = numpy_name(sources, found.syntax, "int32")
+    if name is None or integer is None:
+        return None
+    edits: list[TextEdit | None] = [found.syntax.replace(function, name)]
+    if _module(found, function, sources) == "math" and function.attr in _GIVES_INTEGER:
+        edits.append(found.syntax.insert(end_of(found.node), f".astype({integer})"))
+    made = complete(edits)
+    return (name, made) if made else None
 
 
 def _module(found: Failing, function: ast.Attribute, sources: Library) -> str:
