@@ -13,7 +13,7 @@ import dataclasses
 import functools
 import inspect
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -39,6 +39,8 @@ from pallas_magic.source.scopes import assigned_value, last_binding
 from pallas_magic.source.syntax import Syntax, identifier, parse, syntax_of
 
 Namespace = dict[str, Any]
+# A project may have any number of modules: only those that hold a part of the call are read.
+_Texts = Callable[[], Sequence[Syntax]]
 
 _MOST_ELEMENTS = 64
 _BUILDERS = ("pallas_call", "kernel")
@@ -63,8 +65,8 @@ class EarlierTexts:
         search = _Search(call, parts, wanted)
         found: list[Root] = []
         for namespace in _namespaces(call, parts):
-            texts = list(self._texts(namespace))
-            for name, value in list(namespace.items()) if texts else ():
+            texts = functools.partial(self._texts, namespace)
+            for name, value in list(namespace.items()):
                 found += search.roots(name, value, namespace, texts)
         found = _told_apart(found)
         yield from found
@@ -73,7 +75,7 @@ class EarlierTexts:
             if syntax is not None and root.kind in ("call", "grid spec"):
                 yield from parts_given(root, syntax, self._library)
 
-    def _texts(self, namespace: Namespace) -> Iterator[Syntax]:
+    def _texts(self, namespace: Namespace) -> list[Syntax]:
         """The texts that ran in a namespace, the last one first: a file, or else the cells."""
         filename = namespace.get("__file__")
         documents: list[Document] = []
@@ -82,7 +84,7 @@ class EarlierTexts:
             documents = [document] if document is not None else []
         elif namespace.get("__name__") == "__main__":
             documents = list(self._library.cells())
-        yield from (syntax for one in documents if (syntax := parse(one)) is not None)
+        return [syntax for one in documents if (syntax := parse(one)) is not None]
 
 
 def _told_apart(found: Sequence[Root]) -> list[Root]:
@@ -136,17 +138,15 @@ class _Search:
     parts: Parts
     wanted: Mapping[int, Any]
 
-    def roots(
-        self, name: str, value: Any, namespace: Namespace, texts: Sequence[Syntax]
-    ) -> Iterator[Root]:
+    def roots(self, name: str, value: Any, namespace: Namespace, texts: _Texts) -> Iterator[Root]:
         """The roots in what the global ``name``, which holds ``value``, was bound to."""
         if id(value) in self.wanted:
-            bound = _assigned(texts, name)
+            bound = _assigned(texts(), name)
             yield from _spec_root(bound, value, namespace) if bound is not None else ()
         elif self._holds_specs(value):
-            yield from self._held(_assigned(texts, name), value, namespace)
+            yield from self._held(_assigned(texts(), name), value, namespace)
         elif self.parts.grid_spec is not None and same_grid_spec(value, self.parts.grid_spec):
-            if (bound := _assigned(texts, name)) is not None:
+            if (bound := _assigned(texts(), name)) is not None:
                 root = grid_spec_root(self.parts, bound.syntax.place(bound.node), namespace)
                 yield from _with_arguments(root, bound, None)
         else:
@@ -163,13 +163,11 @@ class _Search:
             if bound is not None and id(one) in self.wanted:
                 yield from _spec_root(Expression(bound.syntax, node), one, namespace)
 
-    def _made(
-        self, name: str, value: Any, namespace: Namespace, texts: Sequence[Syntax]
-    ) -> Iterator[Root]:
+    def _made(self, name: str, value: Any, namespace: Namespace, texts: _Texts) -> Iterator[Root]:
         built = self.call.recorded().built
         if built is None or not makes(value, built):
             return
-        bound = _build(texts, name)
+        bound = _build(texts(), name)
         if bound is not None:
             place = bound.syntax.place(bound.node)
             root = call_root(self.parts, place, namespace, built.gpu is not None)
