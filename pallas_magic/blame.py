@@ -88,7 +88,7 @@ def _asked_in_vain(
         target=wanted[0] if wanted else default_target(_family_of(absent)),
         stage="trace",
         kernel="",
-        call=CallSite(None, None, ""),
+        call=CallSite(None, None),
         raised_in="",
         error_type=type(error).__name__,
         text=str(error),

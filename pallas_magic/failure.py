@@ -124,10 +124,10 @@ class CallSite:
 
     build: Place | None
     kernel: Place | None
-    kind: str
     has_grid: bool = False
     applied: Place | None = None
     grid: tuple[int | None, ...] = ()
+    is_triton: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

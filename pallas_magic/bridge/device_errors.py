@@ -76,7 +76,7 @@ def _said_of_lowered(error: BaseException, text: str, name: str, target: Target)
         target,
         "compile",
         name,
-        CallSite(None, None, "pallas_call", applied=called),
+        CallSite(None, None, applied=called),
         "",
         _ERROR_TYPE,
         plain_text(text),

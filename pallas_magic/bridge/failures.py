@@ -19,7 +19,7 @@ from pallas_magic.bridge.layouts import (
     tensor_memory_path,
 )
 from pallas_magic.bridge.locations import failing_path
-from pallas_magic.bridge.lowering import Lowered, lower
+from pallas_magic.bridge.lowering import Lowered, is_triton, lower
 from pallas_magic.bridge.memory import memory_use
 from pallas_magic.bridge.narrow_products import narrow_product_paths
 from pallas_magic.bridge.objects import ObjectRecorder
@@ -185,10 +185,10 @@ def call_site(call: Call) -> CallSite:
     return CallSite(
         build=site.place if site is not None else call.applied,
         kernel=_definition(recorded),
-        kind="pallas_call" if call.is_pallas_call else "kernel",
         has_grid=bool(mapping is not None and mapping.grid),
         applied=call.applied,
         grid=static_grid(mapping.grid) if mapping is not None else (),
+        is_triton=is_triton(call),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from pallas_magic.bridge.capture import Call, has_ref_operands
 from pallas_magic.bridge.gpu_values import interprets_warp_regions
 from pallas_magic.bridge.kernels import in_warp_region
-from pallas_magic.bridge.lowering import call_family, scratch_function
+from pallas_magic.bridge.lowering import call_family, is_triton, scratch_function
 
 MOST_ELEMENTS = 2**22
 MOST_GRID_STEPS = 512
@@ -169,7 +169,7 @@ def _within(work: Callable[[], list[Any]], patience: Patience) -> list[Any]:
 
 
 def _interpret_params(call: Call) -> dict[str, Any]:
-    if call_family(call) != "gpu" or _is_triton(call):
+    if call_family(call) != "gpu" or is_triton(call):
         return {"interpret": True}
     from jax._src.pallas.mosaic_gpu.interpret.params import InterpretGPUParams
 
@@ -181,10 +181,6 @@ def _interpret_params(call: Call) -> dict[str, Any]:
         raise NotInterpretable("its block specs have transforms")
     transforms = ((),) * len(call.jaxprs[0].invars)
     return {"interpret": params, "kernel_arg_transforms": transforms}
-
-
-def _is_triton(call: Call) -> bool:
-    return ".triton" in type(call.params.get("compiler_params")).__module__
 
 
 def _elements(call: Call) -> int:

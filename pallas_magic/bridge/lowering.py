@@ -43,6 +43,11 @@ class Lowered:
     lowered: Any = None
 
 
+def is_triton(call: Call) -> bool:
+    """Whether ``call`` asks for Triton, the other back end of GPUs."""
+    return ".triton" in type(call.params.get("compiler_params")).__module__
+
+
 def call_family(call: Call) -> Family | None:
     """The back end that ``call`` was written for, ``None`` where any will do."""
     parameters = call.params.get("compiler_params")

@@ -45,7 +45,6 @@ def build_failure(error: BaseException, target: Target) -> Failure | None:
         call=CallSite(
             build=place,
             kernel=definition_of(code) if code is not None else None,
-            kind="kernel" if names[first][1] == "kernel" else "pallas_call",
             grid=_grid(builder.get("grid")),
         ),
         raised_in=public_name(*names[-1]),

@@ -154,7 +154,6 @@ def _site(applied: Place | None, function: Any, inner: FrameType) -> CallSite:
     return CallSite(
         build=applied,
         kernel=definition_of(code) if code is not None else None,
-        kind="pallas_call" if inner.f_code.co_name == "wrapped" else "kernel",
         has_grid=bool(grid),
         applied=applied,
         grid=static_grid(grid),

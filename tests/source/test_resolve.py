@@ -120,7 +120,7 @@ def test_spec_of_an_operand_from_where_the_kernel_is_called(name: str) -> None:
     document = cell(CALLS[name] + "\n")
     sources = library(document)
     applied = document.executed.rstrip("\n").rpartition("y = ")[2]
-    found = spec_call(sources, CallSite(place(document, applied), None, "pallas_call"))
+    found = spec_call(sources, CallSite(place(document, applied), None))
     assert found is not None
     spec = operand_spec(sources, found, ("in_specs",), 1, 2)
     assert spec is not None
@@ -137,12 +137,12 @@ def test_call_found_by_its_kernel() -> None:
     )
     sources = library(first, second)
     kernel = Place("first", 1, 0, 1, 0, "k")
-    found = spec_call(sources, CallSite(None, kernel, "pallas_call"))
+    found = spec_call(sources, CallSite(None, kernel))
     assert found is not None
     assert found.syntax.text(found.node) == "pl.pallas_call(partial(k, 1), in_specs=[b])"
 
 
 def test_no_call_where_two_take_the_kernel() -> None:
     document = cell("def k(x_ref): pass\npl.pallas_call(k)\npl.pallas_call(k)\n")
-    site = CallSite(None, Place("cell", 1, 0, 1, 0, "k"), "pallas_call")
+    site = CallSite(None, Place("cell", 1, 0, 1, 0, "k"))
     assert spec_call(library(document), site) is None

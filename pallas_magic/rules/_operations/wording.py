@@ -16,7 +16,7 @@ _REQUEST = " Please file an issue at"
 
 def back_end(failure: Failure) -> str:
     """The compiler that has no such operation."""
-    if "triton" in failure.raised_in or "Triton" in failure.text:
+    if failure.call.is_triton or "triton" in failure.raised_in or "Triton" in failure.text:
         return "Triton"
     return "Mosaic GPU" if failure.target.family == "gpu" else "Mosaic TPU"
 
