@@ -66,7 +66,9 @@ args = [jax.ShapeDtypeStruct((64, 128), jnp.bfloat16)]
 ```
 
 ## Fix safety
-There is no ready fix: the buffer, its shape and all that reads it change together.
+The copy takes the whole tiles, the buffer becomes as large, and what was read of it is
+cut from it: the values are the same. That is offered where the part is written in numbers
+and the buffer is only read whole; elsewhere more changes together than can be told.
 
 ## References
 - Pallas documentation, "TPU details": array layouts.
@@ -77,10 +79,11 @@ There is no ready fix: the buffer, its shape and all that reads it change togeth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 
 from pallas_magic.failure import Candidate, Failure
 from pallas_magic.report import Diagnostic
+from pallas_magic.rules._dma.whole_tiles import copy_whole_tiles
+from pallas_magic.rules._specs.tiling import bits_of
 from pallas_magic.rules._specs.wording import diagnostic
 from pallas_magic.source.copies import made_at
 from pallas_magic.source.document import Library
@@ -88,6 +91,7 @@ from pallas_magic.source.document import Library
 code = "PM502"
 name = "copy-tiles"
 
+_REMEDY = "copy whole tiles, and slice the buffer after the copy"
 _COPIES = ("dma_start", "dma_wait")
 _PART = re.compile(
     r"(Offsets|Slice sizes) along tiled dimensions must be aligned to tiles\..* "
@@ -114,12 +118,18 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
         message=message,
         primary=sources.span(made_at(sources, failure.place)),
         mark=mark,
-        notes=_notes(failure),
+        notes=() if fixes(failure, sources) else (_REMEDY,),
     )
 
 
-def fixes(failure: Failure, sources: Library) -> Iterable[Candidate]:
-    return ()
+def fixes(failure: Failure, sources: Library) -> tuple[Candidate, ...]:
+    part, short = _PART.search(failure.text), _SHORT.search(failure.text)
+    if part is not None:
+        return copy_whole_tiles(failure, sources, int(part[2]), int(part[3]))
+    if short is None or failure.ref is None:
+        return ()
+    axis, bits = len(failure.ref.shape) - 1, bits_of(failure.ref.dtype)
+    return copy_whole_tiles(failure, sources, axis, int(short[1]) * 8 // bits) if bits else ()
 
 
 def _words(failure: Failure) -> tuple[str, str]:
@@ -143,7 +153,3 @@ def _words(failure: Failure) -> tuple[str, str]:
     assert found is not None
     size = int(found[1]) // 8
     return f"this copy{ref} begins inside a word of {size} bytes", "begins inside a word"
-
-
-def _notes(failure: Failure) -> Iterator[str]:
-    yield "copy whole tiles, and slice the buffer after the copy"

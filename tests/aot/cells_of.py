@@ -14,7 +14,7 @@ CELLS = Path(__file__).parent / "cells"
 def check_cell(code: str, path: Path, target: str = "") -> tuple[Report, str]:
     """The report on ``code`` run as the file ``path``, and the key of its source."""
     path.write_text(code)
-    names: dict[str, Any] = {"__name__": path.stem}
+    names: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
     exec(compile(code, str(path), "exec"), names)
     if not target:
         target = "gpu" if "mosaic_gpu" in code or "triton" in code else "tpu"

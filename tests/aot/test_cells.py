@@ -9,7 +9,7 @@ import pytest
 
 from pallas_magic.report import Report
 from tests.aot.cells_of import CELLS, check_cell
-from tests.rules.cases import Case, cases_of, messages, with_marks
+from tests.rules.cases import Case, cases_of, fix_text, messages, with_marks
 
 
 def compared(case: Case, path: Path) -> Report:
@@ -17,6 +17,7 @@ def compared(case: Case, path: Path) -> Report:
     assert with_marks(case.code, report, key) == case.marked
     # How much is spilled is for each release of ptxas to say.
     assert re.sub(r"[\d,]+ bytes of", "N bytes of", messages(report)) == case.text
+    assert [fix_text(fix, case.code) for fix in report.fixes()] == list(case.fixes)
     statuses = {kernel.stages["compile"].status for kernel in report.kernels}
     assert statuses == {"failed" if "error[" in case.text else "ok"}
     return report
