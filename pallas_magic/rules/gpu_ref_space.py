@@ -84,7 +84,8 @@ from pallas_magic.source.document import Library
 code = "PM710"
 name = "gpu-ref-space"
 
-_WRONG = re.compile(r"(\w+) must be a (\w+) reference, got \w*Ref<(\w+)>")
+# What is no barrier is told by PM708.
+_WRONG = re.compile(r"(?!barrier )(\w+) must be a (\w+) reference, got \w*Ref<(\w+)>")
 _COPIES = ("copy_gmem_to_smem", "copy_smem_to_gmem")
 
 

@@ -90,16 +90,17 @@ import ast
 import re
 from collections.abc import Iterator
 
-from pallas_magic.failure import Candidate, Failure
+from pallas_magic.failure import Candidate, Failure, Ref
 from pallas_magic.report import Diagnostic
 from pallas_magic.rules._gpu.calls import PALLAS_GPU, GpuCall, gpu_call
 from pallas_magic.rules._gpu.kernels import scratch_label, scratch_type
-from pallas_magic.rules._gpu.wording import type_words
+from pallas_magic.rules._gpu.wording import dtype_of, type_words
 from pallas_magic.rules._memory.assignment import all_or_none
 from pallas_magic.rules._specs.wording import diagnostic
 from pallas_magic.source.calls import add_keyword, keyword
 from pallas_magic.source.document import Library
 from pallas_magic.source.names import spelled
+from pallas_magic.source.syntax import identifier, syntax_of
 
 code = "PM709"
 name = "matrix-operands"
@@ -124,14 +125,21 @@ _ROWS = re.compile(
     r"|.*The accumulator's first dimension must be a multiple of 64",
     re.DOTALL,
 )
+_WIDE = re.compile(r"N must be a multiple of 8 and <= 256, got: (\d+)")
+_TURNED = "Only f16 WGMMA supports transposes"
+_SUMS = re.compile(
+    r".*'mosaic_gpu\.\w+mma' op operand #0 must be .*got '(?:vector|memref)<[\dx]*x(?P<mlir>\w+)"
+    r"|WGMMA with element type \w+ only supports accumulators of .* got: (?P<told>\w+)",
+    re.DOTALL,
+)
 _CALLS = ("wgmma", "tcgen05_mma")
 _MEANT = "only transposed do the shapes go together; it may be another operand that is wrong"
 
 
 def match(failure: Failure) -> bool:
     text = failure.text
-    patterns = (_SHAPES, _TILES, _ROWS)
-    told = text.startswith((_DTYPES, *_PLACES)) or any(one.match(text) for one in patterns)
+    patterns = (_SHAPES, _TILES, _ROWS, _WIDE, _SUMS)
+    told = text.startswith((_DTYPES, _TURNED, *_PLACES)) or any(one.match(text) for one in patterns)
     return failure.target.family == "gpu" and told
 
 
@@ -140,7 +148,7 @@ def key(failure: Failure) -> object:
 
 
 def diagnose(failure: Failure, sources: Library) -> Diagnostic:
-    call = gpu_call(failure, sources)
+    call = _product(failure, sources)
     labels = []
     for node in _operands(call):
         ref = call.ref(node) if call is not None else None
@@ -152,9 +160,10 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
         code=code,
         name=name,
         message=_message(failure, call),
-        primary=None,
+        primary=call.syntax.span(call.node) if call is not None else None,
         mark="not what it takes",
         causes=labels,
+        notes=_notes(failure, call),
     )
 
 
@@ -166,6 +175,28 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
         yield from _transposed(call)
     if _TILES.match(failure.text):
         yield from _tiled(call)
+
+
+def _product(failure: Failure, sources: Library) -> GpuCall | None:
+    """The product that failed, or the only one of the kernel where JAX does not say which."""
+    call, syntax = gpu_call(failure, sources), syntax_of(sources, failure.call.kernel)
+    if call is not None and call.name in _CALLS:
+        return call
+    name = failure.call.kernel.function.rsplit(".")[-1] if failure.call.kernel is not None else ""
+    if syntax is None or not name:
+        return None
+    kernels = [
+        node
+        for node in ast.walk(syntax.module)
+        if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
+    found = [
+        node
+        for kernel in kernels
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.Call) and identifier(node.func) in _CALLS
+    ]
+    return GpuCall(sources, failure, syntax, found[0]) if len(found) == 1 else None
 
 
 def _transposed(call: GpuCall) -> Iterator[Candidate]:
@@ -207,6 +238,20 @@ def _tiled(call: GpuCall) -> Iterator[Candidate]:
         yield Candidate("lay the operands out in tiles for the tensor cores", made)
 
 
+def _right(call: GpuCall | None) -> Ref | None:
+    """The right operand, where it is given as it lies."""
+    nodes = _operands(call)
+    ref = call.ref(nodes[1]) if call is not None and nodes else None
+    return ref if nodes and isinstance(nodes[1], ast.Name) else None
+
+
+def _notes(failure: Failure, call: GpuCall | None) -> list[str]:
+    right, transpose = _right(call), call.gpu("transpose_ref") if call is not None else None
+    if not failure.text.startswith(_TURNED) or right is None or transpose is None:
+        return []
+    return [f"fill `{right.name}` the other way round and give `{transpose}({right.name}, (1, 0))`"]
+
+
 _LANES = {"float16": 64, "bfloat16": 64, "int8": 128}
 
 
@@ -227,5 +272,13 @@ def _message(failure: Failure, call: GpuCall | None) -> str:
         return f"{written} is given operands that do not lie in tiles for the tensor cores"
     if _ROWS.match(failure.text):
         return f"{written} takes rows in multiples of 64 and columns in multiples of 8"
+    if found := _WIDE.match(failure.text):
+        return f"{written} makes at most 256 columns, in multiples of 8; this makes {found[1]}"
+    if failure.text.startswith(_TURNED):
+        right = _right(call)
+        kind = f"{right.dtype} operands" if right is not None else "operands of this type"
+        return f"{written} takes {kind} only with the summed axis last in memory"
+    if found := _SUMS.match(failure.text):
+        return f"{written} does not add up in {dtype_of(found['mlir'] or found['told'])}"
     said = next(words for text, words in _PLACES.items() if failure.text.startswith(text))
     return f"{said}, as {written} needs it to be"
