@@ -80,19 +80,22 @@ from collections.abc import Iterator
 
 from pallas_magic.failure import Candidate, Failure
 from pallas_magic.report import Diagnostic
-from pallas_magic.rules._dma.calls import copy_call, type_label
+from pallas_magic.rules._dma.calls import RefCall, copy_call, type_label
 from pallas_magic.rules._dma.semaphores import Semaphore, length_in, semaphore_of, with_type
+from pallas_magic.rules._gpu.calls import PALLAS_GPU
 from pallas_magic.rules._specs.wording import counted, diagnostic
 from pallas_magic.source.document import Library
+from pallas_magic.source.names import spelled
 
 code = "PM106"
 name = "semaphore-types"
 
 _ARRAY = re.compile(r"Cannot \w+ on a non-\(\)-shaped semaphore: \(([\d, ]+)\)")
 _REGULAR = "dma_wait requires a DMA semaphore, but got a regular semaphore"
-_COUNTED = re.compile(r"Must (signal|wait) semaphores of the following types: .*Got dma_sem\.")
+_COUNTED = re.compile(r"Must (signal|wait) semaphores of the following types: .*Got (\w+)\.")
 _WHICH = "the program does not say which of the semaphores is meant"
 _ONE = "a copy and a semaphore that is counted by hand each name one semaphore"
+_BARRIERS = "`plgpu.barrier_wait` and `plgpu.barrier_arrive` are for barriers"
 _KINDS = "copies count on `SemaphoreType.DMA`, programs signal and wait on `SemaphoreType.REGULAR`"
 
 
@@ -106,9 +109,10 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
     semaphore = semaphore_of(call, failure, sources) if call is not None else None
     own = f"`{semaphore.name}`" if semaphore is not None else "the semaphore"
     array, counts = _ARRAY.match(failure.text), _COUNTED.match(failure.text)
-    if array is not None and _holds_values(semaphore):
-        assert semaphore is not None
-        assert semaphore.ref is not None
+    if _is_barrier(semaphore):
+        message = f"{own} is a barrier; a semaphore is needed here"
+        mark, note = "no semaphore", _BARRIERS
+    elif semaphore is not None and semaphore.ref is not None and _holds_values(semaphore):
         message = f"{own} holds {semaphore.ref.dtype}; a semaphore is needed here"
         mark, note = "no semaphore", _KINDS
     elif array is not None:
@@ -141,6 +145,8 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
 def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
     call = copy_call(failure, sources)
     semaphore = semaphore_of(call, failure, sources) if call is not None else None
+    if call is not None and _is_barrier(semaphore):
+        yield from _as_barrier(call)
     if semaphore is None or _holds_values(semaphore):
         return
     if _ARRAY.match(failure.text):
@@ -163,6 +169,21 @@ def _typed(failure: Failure, sources: Library, semaphore: Semaphore) -> Iterator
     edit = with_type(failure, sources, semaphore, word) if fitting else None
     if edit is not None:
         yield Candidate(f"ask for `SemaphoreType.{word}`", (edit,), mechanical=True)
+
+
+def _as_barrier(call: RefCall) -> Iterator[Candidate]:
+    """The wait for a barrier, where the whole of it is one."""
+    function = spelled(call.sources, call.syntax.document, PALLAS_GPU, "barrier_wait")
+    is_plain = call.name == "semaphore_wait" and len(call.node.args) == 1 and not call.node.keywords
+    edit = call.syntax.replace(call.node.func, function) if function and is_plain else None
+    if edit is not None:
+        yield Candidate(f"wait with `{function}`", (edit,), mechanical=True)
+
+
+def _is_barrier(semaphore: Semaphore | None) -> bool:
+    """Whether it is a barrier of a GPU, which is another thing."""
+    ref = semaphore.ref if semaphore is not None else None
+    return ref is not None and ref.dtype in ("barrier", "cluster_barrier")
 
 
 def _holds_values(semaphore: Semaphore | None) -> bool:
