@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 from pallas_magic.bridge.frames import (
@@ -24,6 +26,9 @@ _BUILDERS = {
     ("jax._src.pallas.core", "GridSpec.__init__"),
     ("jax._src.pallas.mosaic.core", "PrefetchScalarGridSpec.__init__"),
 }
+# Specs, scratch types and barriers look at what they are given when they are made.
+_PARTS = "jax._src.pallas."
+_MAKING = ("__init__", "__post_init__", "__new__", "__call__")
 
 
 def build_failure(error: BaseException, target: Target) -> Failure | None:
@@ -31,7 +36,9 @@ def build_failure(error: BaseException, target: Target) -> Failure | None:
     frames = list(exception_frames(error))
     names = [(one.f_globals.get("__name__", ""), one.f_code.co_qualname) for one in frames]
     first = next((at for at, name in enumerate(names) if name in _BUILDERS), None)
-    if first is None or any(is_user_frame(frame) for frame in frames[first:]):
+    if first is None:
+        return _part_failure(error, frames, names, target)
+    if any(is_user_frame(frame) for frame in frames[first:]):
         return None
     user = [at for at, frame in enumerate(frames[:first]) if is_user_frame(frame)]
     place = _place(error, user[-1]) if user else None
@@ -51,6 +58,31 @@ def build_failure(error: BaseException, target: Target) -> Failure | None:
         error_type=type(error).__name__,
         text=str(error),
         place=place,
+    )
+
+
+def _part_failure(
+    error: BaseException,
+    frames: Sequence[FrameType],
+    names: Sequence[tuple[str, str]],
+    target: Target,
+) -> Failure | None:
+    """The failure of a part that could not be made, whatever call it was meant for."""
+    last = max((at for at, frame in enumerate(frames) if is_user_frame(frame)), default=None)
+    if last is None or last + 1 == len(frames):
+        return None
+    maker = frames[last + 1]
+    if not names[last + 1][0].startswith(_PARTS) or maker.f_code.co_name not in _MAKING:
+        return None
+    return Failure(
+        target=target,
+        stage="trace",
+        kernel="",
+        call=CallSite(None, None),
+        raised_in=public_name(*names[-1]),
+        error_type=type(error).__name__,
+        text=str(error),
+        place=_place(error, last),
     )
 
 

@@ -101,5 +101,6 @@ def _notes(failure: Failure) -> tuple[str, ...]:
 
 def _message(failure: Failure) -> str:
     first_line = matter_of(failure.text).split("\n")[0].rstrip(".")
-    what = f"`{failure.kernel}` does not {_VERBS[failure.stage]} for {failure.target.title}"
+    subject = f"`{failure.kernel}`" if failure.kernel else "this"
+    what = f"{subject} does not {_VERBS[failure.stage]} for {failure.target.title}"
     return f"{what}: {first_line or failure.error_type}"
