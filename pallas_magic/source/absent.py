@@ -30,6 +30,7 @@ PALLAS = "jax.experimental.pallas"
 _MODULES = (PALLAS, f"{PALLAS}.tpu", f"{PALLAS}.mosaic_gpu", f"{PALLAS}.triton")
 _KEYWORD = re.compile(r"([\w.<>]+)\(\) got an unexpected keyword argument '(\w+)'")
 _POSITIONAL = re.compile(r"([\w.<>]+)\(\) takes (?:from \d+ to )?(\d+) positional argument")
+_MISSING = re.compile(r"([\w.<>]+)\(\) missing \d+ required [\w-]+ arguments?: (.+)")
 _NOT_IMPORTED = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 # What `plgpu.kernel` does not take goes to the mesh that it makes.
 _PASSED_ON = {"kernel": "Mesh"}
@@ -53,11 +54,11 @@ class Absent:
 
     ``owner`` is the dotted public name of the module, class or function;
     ``name`` what it lacks, for a ``position`` how many arguments it takes by
-    position. ``place`` covers the expression that failed: the name with what it
+    position, for an ``argument`` the names of those that it needs and was not given. ``place`` covers the expression that failed: the name with what it
     is looked up on, the import statement, or the call.
     """
 
-    kind: Literal["name", "import", "module", "parameter", "position"]
+    kind: Literal["name", "import", "module", "parameter", "position", "argument"]
     owner: str
     name: str
     place: Place
@@ -126,15 +127,21 @@ def _no_attribute(error: AttributeError) -> Absent | None:
 
 def _no_parameter(error: TypeError, text_of: TextOf) -> Absent | None:
     keyword, positional = _KEYWORD.match(str(error)), _POSITIONAL.match(str(error))
-    found = keyword or positional
+    missing = _MISSING.match(str(error))
+    found = keyword or positional or missing
     step = _asking(error)
     if found is None or step is None:
         return None
     place = _place_of(step)
     call = _call_at(place, text_of)
-    dotted = _public_name(_named(call.func, step.tb_frame)) if call is not None else ""
-    if call is None or place is None or not dotted or not _raised_for(found[1], dotted):
+    function = _named(call.func, step.tb_frame) if call is not None else None
+    dotted = _public_name(function)
+    if call is None or place is None or not dotted:
         return None
+    if not _raised_for(found[1], dotted, type(function).__name__):
+        return None
+    if missing is not None:
+        return Absent("argument", dotted, ", ".join(re.findall(r"'(\w+)'", missing[2])), place)
     if positional is not None:
         return Absent("position", dotted, positional[2], place)
     if all(given.arg != found[2] for given in call.keywords):
@@ -142,10 +149,14 @@ def _no_parameter(error: TypeError, text_of: TextOf) -> Absent | None:
     return Absent("parameter", dotted, found[2], place)
 
 
-def _raised_for(raiser: str, dotted: str) -> bool:
-    """Whether the function that refused its arguments is the one that was called."""
+def _raised_for(raiser: str, dotted: str, kind: str) -> bool:
+    """Whether the function that refused its arguments is the one that was called.
+
+    An object that is called, a memory space, refuses in the name of its class, ``kind``.
+    """
     name = dotted.rpartition(".")[2]
-    return bool({name, _PASSED_ON.get(name)} & set(raiser.split(".")))
+    is_object = raiser == f"{kind}.__call__"
+    return is_object or bool({name, _PASSED_ON.get(name)} & set(raiser.split(".")))
 
 
 def _is_of_pallas(dotted: str) -> bool:
