@@ -52,10 +52,11 @@ TextOf = Callable[[str], str]
 class Absent:
     """Something that Pallas does not have, and the place that asked for it.
 
-    ``owner`` is the dotted public name of the module, class or function;
-    ``name`` what it lacks, for a ``position`` how many arguments it takes by
-    position, for an ``argument`` the names of those that it needs and was not given. ``place`` covers the expression that failed: the name with what it
-    is looked up on, the import statement, or the call.
+    ``owner`` is the dotted public name of the module, class or function; ``name``
+    what it lacks, for a ``position`` how many arguments it takes by position, for
+    an ``argument`` the names of those that it needs and was not given. ``place``
+    covers the expression that failed: the name with what it is looked up on, the
+    import statement, or the call.
     """
 
     kind: Literal["name", "import", "module", "parameter", "position", "argument"]
