@@ -24,16 +24,9 @@ def _families(item: pytest.Item) -> list[Family]:
     return [family for family in FAMILIES if item.get_closest_marker(f"{family}_compiler")]
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what needs a compiler that is not installed; say what belongs together.
-
-    Where tests run side by side (`-n 2 --dist loadgroup`) a file stays in one process, for its
-    fixtures, and there is one browser.
-    """
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a compiler that is not installed."""
     for item in items:
-        if config.pluginmanager.hasplugin("xdist"):
-            group = "browser" if "browser" in item.path.parts else str(item.path)
-            item.add_marker(pytest.mark.xdist_group(group))
         missing = [family for family in _families(item) if family not in _installed]
         if missing:
             command = f"python -m pallas_magic compilers install {' '.join(missing)}"
