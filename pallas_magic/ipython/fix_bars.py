@@ -1,7 +1,8 @@
 """The ipywidgets bars under cards: those of a cell end when the cell runs again.
 
 Widgets live on in the kernel and in the page until they are closed, also when
-the output that they stood in is long gone. A page that draws cards itself gets none.
+the output that they stood in is long gone. A page that draws cards itself gets none,
+and a run that nobody watches: saved or exported, its buttons would be dead.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class FixBars:
         """Show the bar of ``report``'s fixes, if it has any and there are ipywidgets."""
         cell, run = self._running()
         self._end_earlier(cell, run)
-        if not report.fixes() or self._pages.draws():
+        if not report.fixes() or self._pages.draws() or not self._watched():
             return
         try:
             import ipywidgets  # noqa: F401
@@ -50,12 +51,21 @@ class FixBars:
             for bar in self._open.pop(cell)[1]:
                 _close(bar)
 
+    def _watched(self) -> bool:
+        """Whether somebody could press a button: what runs notebooks unattended takes no input."""
+        return self._message().get("content", {}).get("allow_stdin") is not False
+
     def _running(self) -> tuple[str, str]:
         """The ids of the cell that runs and of its run; "" where a front end names no cell."""
-        message = self._shell.get_parent() if hasattr(self._shell, "get_parent") else None
-        cell = (message or {}).get("metadata", {}).get("cellId")
-        run = (message or {}).get("header", {}).get("msg_id")
+        message = self._message()
+        cell = message.get("metadata", {}).get("cellId")
+        run = message.get("header", {}).get("msg_id")
         return (cell, run) if isinstance(cell, str) and isinstance(run, str) else ("", "")
+
+    def _message(self) -> dict[str, Any]:
+        """The request that runs, empty where there is none."""
+        message = self._shell.get_parent() if hasattr(self._shell, "get_parent") else None
+        return message or {}
 
 
 def _close(widget: Any) -> None:

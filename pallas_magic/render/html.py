@@ -46,12 +46,13 @@ def render_html(
     styled: bool = True,
     progress: str = "",
 ) -> str:
-    """``report`` as HTML; ``styled`` puts the style sheet before it.
+    """``report`` as HTML; ``styled`` puts the style sheet after it.
 
     The other arguments are those of :func:`pallas_magic.render.card.build_card`.
     """
     body = card_html(build_card(report, pages, here, progress=progress))
-    return f"<style>{style_sheet()}</style>\n{body}" if styled else body
+    # Readers of exported Markdown see the sheet as text: what was found comes first.
+    return f"{body}\n<style>{style_sheet()}</style>" if styled else body
 
 
 def card_html(card: Card) -> str:

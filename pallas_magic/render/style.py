@@ -126,7 +126,7 @@ _RULES = """
 & pre.told { white-space: pre-wrap; overflow-wrap: anywhere; }
 & table { table-layout: auto; border-collapse: collapse; border: 0; margin: 0; font: inherit;
   font-size: 12.5px; }
-& tr, & thead { background: none; border: 0; }
+& tr:nth-child(n):nth-child(n), & thead { background: none; border: 0; }
 & caption { caption-side: top; padding: 0 0 3px; text-align: left; color: var(--dim); }
 & th, & td { padding: 3px 10px 3px 0; border: 0; text-align: left; vertical-align: baseline;
   white-space: nowrap; font-weight: 400; }

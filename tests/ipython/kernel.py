@@ -119,11 +119,13 @@ class Kernel:
         cell_id: Any = None,
         silent: bool = False,
         as_it_stands: bool = False,
+        watched: bool = True,
         on_message: Callable[[str, Message], None] | None = None,
     ) -> Outcome:
         """Execute ``code`` and wait until the kernel is idle again.
 
-        ``as_it_stands`` sends it as the notebook extension's "Check Kernel" does.
+        ``as_it_stands`` sends it as the notebook extension's "Check Kernel" does; what is not
+        ``watched`` comes from a program that runs whole notebooks.
         """
         session = self._client.session
         content = {
@@ -131,7 +133,7 @@ class Kernel:
             "silent": silent,
             "store_history": not silent,
             "user_expressions": {},
-            "allow_stdin": False,
+            "allow_stdin": watched,
             "stop_on_error": True,
         }
         metadata = {"cellId": cell_id} if cell_id is not None else {}

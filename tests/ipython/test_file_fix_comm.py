@@ -101,7 +101,7 @@ def test_without_the_extension_nobody_answers(fresh: Kernel) -> None:
 def test_in_a_notebook_a_file_is_written_by_the_magic(kernel: Kernel, layers: Path) -> None:
     kernel.good(use(layers))
     kernel.run(checked(f"layers.scaled({X})"))
-    refused = kernel.run("%pallas_fix 1")
+    refused = kernel.run("%pallas_fix 1", watched=False)
     assert refused.failure == (
         "UsageError: pallas_fix: nothing was written: nobody can be asked here; "
         "`--yes` does not ask"

@@ -48,6 +48,16 @@ def test_two_checks_in_one_run_keep_both(kernel: Kernel) -> None:
     assert shown(kernel) - before == 2 * of_one > 0
 
 
+def test_a_run_that_nobody_watches_gets_none(kernel: Kernel) -> None:
+    kernel.good(checked(GOOD))
+    before = shown(kernel)
+    found = kernel.run(checked(BAD), watched=False)
+    assert found.card["diagnostics"]
+    assert shown(kernel) == before
+    kernel.run(checked(BAD))
+    assert shown(kernel) > before
+
+
 def test_a_page_that_draws_cards_itself_gets_none(kernel: Kernel) -> None:
     kernel.good(checked(GOOD))
     before = shown(kernel)
