@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
+import nbconvert as untyped_nbconvert
 import nbformat as untyped_nbformat
 import pytest
 from nbclient import NotebookClient
@@ -14,8 +15,8 @@ from nbclient import NotebookClient
 from tests.ipython.cells import BAD, GOOD, checked
 from tests.ipython.kernel import IMPORTS, LOAD, ROOT
 
+nbconvert: Any = untyped_nbconvert
 nbformat: Any = untyped_nbformat
-nbconvert: Any = pytest.importorskip("nbconvert")
 SCRIPT = "<script>run()</script>"
 COMMENT = "# </pre></section><!-- <b>"
 EVERYWHERE = "--target tpu:all,gpu:all"
