@@ -14,8 +14,12 @@ _folder = tempfile.TemporaryDirectory(prefix="ipython-")
 os.environ["IPYTHONDIR"] = _folder.name
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-# Only tests that ask for a compiler see the ones that are installed.
-_compilers = str(compilers_folder("tpu").parent.parent)
+# Only tests that ask for a compiler see the ones that are installed. A process of pytest-xdist
+# inherits the environment that the first one has changed.
+_compilers = os.environ.setdefault(
+    "PALLAS_MAGIC_TESTS_COMPILERS", str(compilers_folder("tpu").parent.parent)
+)
+os.environ[FOLDER_VARIABLE] = _compilers
 _installed: set[Family] = {family for family in FAMILIES if compilers_folder(family).is_dir()}
 os.environ[FOLDER_VARIABLE] = _folder.name
 
