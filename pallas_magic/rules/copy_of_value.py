@@ -64,10 +64,9 @@ from collections.abc import Iterator
 from pallas_magic.failure import Candidate, Failure
 from pallas_magic.report import Diagnostic
 from pallas_magic.rules._dma.calls import RefCall, copy_call
-from pallas_magic.rules._refs.expressions import complete
+from pallas_magic.rules._refs.loads import loads_among, refs_instead
 from pallas_magic.rules._specs.wording import diagnostic
 from pallas_magic.source.document import Library
-from pallas_magic.source.syntax import end_of
 
 code = "PM109"
 name = "copy-of-value"
@@ -107,27 +106,10 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
     values = _values(call) if call is not None else []
     if call is None or not values:
         return
-    edits = complete(
-        [
-            call.syntax.replace_between(end_of(one.value), end_of(one), "")
-            if _is_whole(one)
-            else call.syntax.insert(end_of(one.value), ".at")
-            for one in values
-        ]
-    )
-    if edits:
-        whole = all(_is_whole(one) for one in values)
-        title = "give the ref itself" if whole else "give a part of the ref, with `.at`"
-        yield Candidate(title, edits, mechanical=True)
+    yield from refs_instead(call.syntax, values)
 
 
 def _values(call: RefCall) -> list[ast.Subscript]:
     """The loads among what the call takes as refs."""
     given = [*call.ends, *call.semaphores()] if call.takes_ends else call.semaphores()
-    return [
-        one for one in given if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)
-    ]
-
-
-def _is_whole(load: ast.Subscript) -> bool:
-    return isinstance(load.slice, ast.Constant) and load.slice.value is Ellipsis
+    return loads_among(given)

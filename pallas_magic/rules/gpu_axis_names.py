@@ -56,7 +56,8 @@ args = [jax.ShapeDtypeStruct((256,), jnp.float32)]
 ```
 
 ## Fix safety
-Another name is proposed only where the kernel has but one: no other can be meant.
+Another name is proposed only where the kernel has but one, and is not called safe: an
+axis of the name that was asked for may be what is missing.
 
 ## References
 - JAX documentation, "Writing Mosaic GPU kernels with Pallas": the grid, clusters and
@@ -83,6 +84,7 @@ name = "gpu-axis-names"
 
 _UNBOUND = re.compile(r"Found an unbound axis name: (\w+)")
 _NO_CLUSTER = re.compile(r"Unknown cluster axis (\w+), available axes: ")
+_WHICH = "an axis of that name may be missing from the kernel instead"
 _NAMES = ("grid_names", "cluster_names", "thread_name")
 
 
@@ -125,7 +127,7 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
         return
     edit = written.syntax.replace(written.node, f'"{names[0]}"')
     if edit is not None:
-        yield Candidate(f"name `{names[0]}`, the one there is", (edit,), mechanical=True)
+        yield Candidate(f"name `{names[0]}`, the one there is", (edit,), "unsafe", why=_WHICH)
 
 
 def _wanted(failure: Failure) -> str:

@@ -77,10 +77,9 @@ from collections.abc import Iterator
 from pallas_magic.failure import Candidate, Failure
 from pallas_magic.report import Diagnostic
 from pallas_magic.rules._gpu.calls import GpuCall, gpu_call
-from pallas_magic.rules._refs.expressions import complete
+from pallas_magic.rules._refs.loads import loads_among, refs_instead
 from pallas_magic.rules._specs.wording import diagnostic
 from pallas_magic.source.document import Library
-from pallas_magic.source.syntax import end_of
 
 code = "PM713"
 name = "gpu-value-for-ref"
@@ -135,28 +134,11 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
     loads = _loads(call) if call is not None else []
     if call is None or not loads:
         return
-    edits = complete(
-        [
-            call.syntax.replace_between(end_of(one.value), end_of(one), "")
-            if _is_whole(one)
-            else call.syntax.insert(end_of(one.value), ".at")
-            for one in loads
-        ]
-    )
-    if edits:
-        whole = all(_is_whole(one) for one in loads)
-        title = "give the ref itself" if whole else "give a part of the ref, with `.at`"
-        yield Candidate(title, edits, mechanical=True)
+    yield from refs_instead(call.syntax, loads)
 
 
 def _loads(call: GpuCall) -> list[ast.Subscript]:
     """The loads of refs among what the call takes as refs."""
     names = _REFS.get(call.name, ())
     given = [call.argument(one, position) for position, one in enumerate(names)]
-    return [
-        one for one in given if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)
-    ]
-
-
-def _is_whole(load: ast.Subscript) -> bool:
-    return isinstance(load.slice, ast.Constant) and load.slice.value is Ellipsis
+    return loads_among(given)
