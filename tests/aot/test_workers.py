@@ -129,6 +129,15 @@ def test_a_worker_that_is_killed_each_time_is_said_to_be(pool: Pool) -> None:
     assert pool.run([job(add_one)])[0].status == "ok"
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python's own answer to Ctrl-C, which a process that was begun in the background has not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_stops_the_compiler_at_once(pool: Pool) -> None:
     pool.run([job(add_one)])
     moments: list[float] = []
