@@ -188,7 +188,7 @@ class Kernel:
         end = time.monotonic() + TIMEOUT
         while True:
             try:
-                message = self._client.get_iopub_msg(timeout=end - time.monotonic())
+                message = self._client.get_iopub_msg(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 raise TimeoutError("the kernel did not become idle") from None
             if message["parent_header"].get("msg_id") != mine:

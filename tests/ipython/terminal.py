@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
+import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pexpect
+from pexpect.fdpexpect import fdspawn
 
 from tests.ipython.kernel import IMPORTS, ROOT
 
 TIMEOUT = 60
 PROMPT = r"In \[(\d+)\]: $"
+# Makes its standard input its terminal, for Ctrl-C to arrive, and becomes the program it is given.
+AT_TERMINAL = (
+    "import fcntl, os, sys, termios; "
+    "fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+)
 
 
 class Terminal:
@@ -27,11 +35,18 @@ class Terminal:
             "IPY_TEST_SIMPLE_PROMPT": "1",
         }  # fmt: skip
         env.pop("NO_COLOR", None)
-        self._child = pexpect.spawn(
-            sys.executable,
-            ["-m", "IPython", "--no-banner", "--simple-prompt", "--no-confirm-exit"],
-            env=env, encoding="utf-8", timeout=TIMEOUT, dimensions=(50, 120),
+        # `pexpect.spawn` forks, and a fork of a process in which JAX has threads can hang.
+        ours, its = pty.openpty()
+        termios.tcsetwinsize(its, (50, 120))
+        self._process = subprocess.Popen(
+            [
+                sys.executable, "-c", AT_TERMINAL, sys.executable,
+                "-m", "IPython", "--no-banner", "--simple-prompt", "--no-confirm-exit",
+            ],
+            env=env, stdin=its, stdout=its, stderr=its, start_new_session=True,
         )  # fmt: skip
+        os.close(its)
+        self._child = fdspawn(ours, encoding="utf-8", timeout=TIMEOUT)
         self._folder = folder
         self._child.expect(PROMPT)
 
@@ -48,7 +63,9 @@ class Terminal:
         return shown.partition("\n")[2].replace("\r\n", "\n")
 
     def close(self) -> None:
-        self._child.close(force=True)
+        self._process.kill()
+        self._process.wait()
+        self._child.close()
 
     def complete(self, line: str) -> str:
         """What Tab would offer behind ``line``."""
