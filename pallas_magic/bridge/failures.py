@@ -13,6 +13,7 @@ from pallas_magic.bridge.float_indices import float_index_paths
 from pallas_magic.bridge.frames import definition_of, exception_frames, public_name
 from pallas_magic.bridge.kernels import Kernel, equation_places, in_warp_region
 from pallas_magic.bridge.layouts import (
+    far_operand_path,
     is_layout_error,
     largest_allocation,
     suspect_path,
@@ -101,7 +102,8 @@ def _recovered(first: BaseException, call: Call, target: Target, kernel: Kernel)
 
 def _placed(error: BaseException, kernel: Kernel) -> Raised:
     """An error that belongs to no rule, with the equation it is about."""
-    path = tensor_memory_path(error, kernel) or failing_path(error, kernel)
+    path = tensor_memory_path(error, kernel) or far_operand_path(error, kernel)
+    path = path or failing_path(error, kernel)
     if not path and is_layout_error(error):
         path = suspect_path(kernel)
     return Raised(error, path, ref=largest_allocation(error, kernel))

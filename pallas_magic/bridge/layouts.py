@@ -18,6 +18,7 @@ _LAYOUT_TEXTS = ("Failed to infer a possible set of layouts", "Layout inference 
 _TENSOR_MEMORY_TEXT = "in_tmem_layouts"
 _MEMORY_TEXT = "exceeds available shared memory"
 _THREADS_OF_A_WARPGROUP = 128
+_NO_LAYOUT_KNOWN = "ValueSite("
 
 
 def is_layout_error(error: BaseException) -> bool:
@@ -34,6 +35,17 @@ def tensor_memory_path(error: BaseException, kernel: Kernel) -> tuple[Any, ...]:
         return ()
     paths = kernel.path_of.values()
     return next((path for path in paths if _touches_tensor_memory(path[-1])), ())
+
+
+def far_operand_path(error: BaseException, kernel: Kernel) -> tuple[Any, ...]:
+    """The first matrix product of a ref in GMEM, where ``error`` is how Mosaic GPU fails on one.
+
+    It asks for the layout of the ref, and has none (JAX 0.12.0.1 and before).
+    """
+    if not isinstance(error, KeyError) or not str(error).startswith(_NO_LAYOUT_KNOWN):
+        return ()
+    paths = kernel.path_of.values()
+    return next((path for path in paths if _multiplies_far_ref(path[-1])), ())
 
 
 def suspect_path(kernel: Kernel) -> tuple[Any, ...]:
@@ -63,6 +75,13 @@ def _touches_tensor_memory(equation: Any) -> bool:
     if equation.primitive.name not in ("get", "swap"):
         return False
     return "tmem" in str(getattr(equation.invars[0].aval, "memory_space", "")).lower()
+
+
+def _multiplies_far_ref(equation: Any) -> bool:
+    if equation.primitive.name != "wgmma_ref":
+        return False
+    operands = equation.invars[1:3]
+    return any("gmem" in str(getattr(one.aval, "memory_space", "")).lower() for one in operands)
 
 
 def _is_uneven(equation: Any) -> bool:

@@ -16,6 +16,9 @@ registers on Hopper (`plgpu.ACC`), in tensor memory on Blackwell (`plgpu.TMEM`).
   `transforms=(plgpu.TilingTransform((8, 64)), plgpu.SwizzleTransform(128))` for a
   16-bit type.
 - `plgpu.wgmma` takes `m` in multiples of 64 and `n` in multiples of 8.
+- An operand in GMEM: copy it to SMEM first, with `plgpu.copy_gmem_to_smem`.
+- `plgpu.tcgen05_mma` multiplies float16, bfloat16, float8_e4m3fn, float8_e5m2 and
+  int8; of float32 operands, what the product needs of them is a choice.
 
 ## Example
 Fails:
@@ -81,6 +84,7 @@ then the shapes go together; the program does not say so.
 
 ## References
 - JAX documentation, "Writing Mosaic GPU kernels with Pallas": matrix products.
+- JAX 0.12.0.1, `jax/experimental/mosaic/gpu/tcgen05.py`: types of operands.
 - PM707 (which chip has which product), PM708 (the barrier of `tcgen05_mma`).
 """
 
@@ -119,6 +123,7 @@ _PLACES = {
 _TILES = re.compile(
     r"When WGMMA lhs is passed in as a ref, it must be transformed|WGMMA rhs swizzle must match"
     r"|WGMMA (lhs|rhs) tiling does not fit|MMA (lhs|rhs) tiling does not fit"
+    r"|WGMMA (lhs|rhs) has unsupported transforms: \[\]"
 )
 _ROWS = re.compile(
     r"WGMMA requires m and n to be multiples of 64 and 8"
@@ -132,15 +137,24 @@ _SUMS = re.compile(
     r"|WGMMA with element type \w+ only supports accumulators of .* got: (?P<told>\w+)",
     re.DOTALL,
 )
+_INPUTS = re.compile(
+    r"Unsupported (?:input )?element type: (?P<told>\w+)"
+    r"|.*'mosaic_gpu\.\w+mma' op operand #[12] must be .*got 'memref<[\dx]*x(?P<mlir>\w+)",
+    re.DOTALL,
+)
+# What Mosaic GPU says of an operand in GMEM: it asks for a layout that it does not have.
+_FAR = "ValueSite("
 _CALLS = ("wgmma", "tcgen05_mma")
+_MULTIPLIED = "it multiplies float16, bfloat16, float8_e4m3fn, float8_e5m2 and int8"
 _MEANT = "only transposed do the shapes go together; it may be another operand that is wrong"
 
 
 def match(failure: Failure) -> bool:
     text = failure.text
-    patterns = (_SHAPES, _TILES, _ROWS, _WIDE, _SUMS)
+    patterns = (_SHAPES, _TILES, _ROWS, _WIDE, _SUMS, _INPUTS)
     told = text.startswith((_DTYPES, _TURNED, *_PLACES)) or any(one.match(text) for one in patterns)
-    return failure.target.family == "gpu" and told
+    far = text.startswith(_FAR) and failure.primitive.startswith("wgmma")
+    return failure.target.family == "gpu" and (told or far)
 
 
 def key(failure: Failure) -> object:
@@ -154,6 +168,8 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
         ref = call.ref(node) if call is not None else None
         if ref is not None and failure.stage == "trace":
             labels.append(scratch_label(failure, sources, ref, type_words(ref.dtype, ref.shape)))
+        elif ref is not None and _INPUTS.match(failure.text):
+            labels.append(scratch_label(failure, sources, ref, f"of {ref.dtype}"))
     return diagnostic(
         failure,
         sources,
@@ -173,7 +189,7 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
         return
     if _SHAPES.match(failure.text):
         yield from _transposed(call)
-    if _TILES.match(failure.text):
+    if _TILES.match(failure.text) and not _far(call):
         yield from _tiled(call)
 
 
@@ -245,7 +261,18 @@ def _right(call: GpuCall | None) -> Ref | None:
     return ref if nodes and isinstance(nodes[1], ast.Name) else None
 
 
+def _far(call: GpuCall | None) -> list[Ref]:
+    """The operands in GMEM."""
+    refs = [call.ref(node) for node in _operands(call)] if call is not None else []
+    return [ref for ref in refs if ref is not None and ref.memory_space == "gmem"]
+
+
 def _notes(failure: Failure, call: GpuCall | None) -> list[str]:
+    if _INPUTS.match(failure.text) and call is not None and call.name == "tcgen05_mma":
+        return [_MULTIPLIED]
+    copy = call.gpu("copy_gmem_to_smem") if call is not None else None
+    if _far(call) and copy is not None:
+        return [f"`{copy}` brings it there; wait for its barrier"]
     right, transpose = _right(call), call.gpu("transpose_ref") if call is not None else None
     if not failure.text.startswith(_TURNED) or right is None or transpose is None:
         return []
@@ -262,8 +289,24 @@ def _operands(call: GpuCall | None) -> list[ast.expr]:
     return list(call.node.args[1:3])
 
 
+def _unfit(failure: Failure, call: GpuCall | None, written: str) -> str:
+    """What is said of an operand in another memory, or of a type that is not multiplied."""
+    told, far = failure.text.startswith(_FAR), _far(call)
+    if far and (told or _TILES.match(failure.text)):
+        names, verb = " and ".join(f"`{ref.name}`" for ref in far), "is" if len(far) == 1 else "are"
+        return f"{names} {verb} in GMEM; {written} multiplies what is in SMEM"
+    if told:
+        return f"{written} is given an operand in GMEM; it multiplies what is in SMEM"
+    found = _INPUTS.match(failure.text)
+    return (
+        f"{written} does not multiply {dtype_of(found['mlir'] or found['told'])}" if found else ""
+    )
+
+
 def _message(failure: Failure, call: GpuCall | None) -> str:
     written = f"`{call.text(call.node.func)}`" if call is not None else "the product"
+    if unfit := _unfit(failure, call, written):
+        return unfit
     if _SHAPES.match(failure.text):
         return f"{written} is given operands whose shapes do not go together"
     if failure.text.startswith(_DTYPES):

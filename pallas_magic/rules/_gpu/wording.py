@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from pallas_magic.failure import Failure, Ref
 
-_FLOATS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+_FLOATS = {"f16": "float16", "bf16": "bfloat16", "tf32": "float32"}
+_FLOATS |= {"f32": "float32", "f64": "float64"}
 _INTEGERS = {"i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64"}
 
 
