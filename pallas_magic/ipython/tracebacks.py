@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 from pallas_magic.source.absent import absent_from
@@ -23,6 +23,7 @@ _RAISERS = re.compile(r"[\\/](jax|jaxlib|numpy|ml_dtypes|absl)[\\/]")
 _OF_COMPILERS = ("JaxRuntimeError", "XlaRuntimeError")
 _OF_A_KERNEL = re.compile(r"Mosaic|memory space [vs]mem\b|space=[vs]mem\b|smem_bytes=\d")
 _DEEPEST_CHAIN = 20
+_INTERNAL = ("jax", "jaxlib", "IPython", "ipykernel", "pallas_magic")
 WHOLE = "`%tb` prints the whole traceback."
 
 
@@ -97,7 +98,8 @@ def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
     while traceback is not None:
         code = traceback.tb_frame.f_code
         # JAX makes frames of what a compiler says; one is named for the operation itself.
-        if not code.co_filename.startswith(internal) and '"' not in code.co_name:
+        made = '"' in code.co_name or _is_generated(traceback.tb_frame)
+        if not made and not code.co_filename.startswith(internal):
             frames.append(traceback)
         traceback = traceback.tb_next
     kept: TracebackType | None = None
@@ -106,9 +108,14 @@ def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
     return kept
 
 
+def _is_generated(frame: FrameType) -> bool:
+    """Whether a dataclass of JAX wrote the function, which is in no file."""
+    module = str(frame.f_globals.get("__name__", ""))
+    return frame.f_code.co_filename == "<string>" and module.partition(".")[0] in _INTERNAL
+
+
 def _internal_folders() -> tuple[str, ...]:
-    names = ("jax", "jaxlib", "IPython", "ipykernel", "pallas_magic")
-    files = (_file(name) for name in names)
+    files = (_file(name) for name in _INTERNAL)
     folders = (f"{Path(file).parent}{os.sep}" for file in files if file)
     standard = [file for file in (_file("contextlib"), _file("functools")) if file]
     return (*folders, *standard)

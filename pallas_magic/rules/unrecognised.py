@@ -30,6 +30,7 @@ below it says what could not be done with it.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
 
@@ -39,6 +40,7 @@ from pallas_magic.rules._operations.wording import back_end
 from pallas_magic.rules._unrecognised.kinds import kind_of, matter_of, without_request
 from pallas_magic.source.copies import made_at
 from pallas_magic.source.document import Library, Place
+from pallas_magic.source.syntax import syntax_of
 
 code = "PM999"
 name = "unrecognised"
@@ -55,6 +57,7 @@ def match(failure: Failure) -> bool:
 
 
 def diagnose(failure: Failure, sources: Library) -> Diagnostic:
+    part = _part(failure, sources)
     return Diagnostic(
         code=code,
         name=name,
@@ -62,9 +65,9 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
         stage=failure.stage,
         targets=(failure.target.name,),
         kernel=failure.kernel,
-        message=_message(failure),
+        message=_message(failure, part),
         primary=sources.span(_place(failure, sources)) or sources.span(failure.call.build),
-        primary_text=f"does not {_VERBS[failure.stage]}",
+        primary_text="not taken" if part else f"does not {_VERBS[failure.stage]}",
         notes=_notes(failure),
         original=f"{failure.error_type}: {without_request(failure.text)}",
     )
@@ -99,8 +102,18 @@ def _notes(failure: Failure) -> tuple[str, ...]:
     return ("JAX asks for something that this kernel does not give",)
 
 
-def _message(failure: Failure) -> str:
-    first_line = matter_of(failure.text).split("\n")[0].rstrip(".")
+def _message(failure: Failure, part: str) -> str:
+    first_line = matter_of(failure.text).split("\n")[0].rstrip(".") or failure.error_type
+    if part:
+        return f"`{part}` does not take this: {first_line}"
     subject = f"`{failure.kernel}`" if failure.kernel else "this"
-    what = f"{subject} does not {_VERBS[failure.stage]} for {failure.target.title}"
-    return f"{what}: {first_line or failure.error_type}"
+    return f"{subject} does not {_VERBS[failure.stage]} for {failure.target.title}: {first_line}"
+
+
+def _part(failure: Failure, sources: Library) -> str:
+    """The user's name of what a spec, a barrier or scratch is made with, where that failed."""
+    syntax = syntax_of(sources, failure.place)
+    node = syntax.at(failure.place) if syntax is not None and failure.place is not None else None
+    if failure.kernel or failure.stage != "trace" or syntax is None:
+        return ""
+    return syntax.text(node.func) if isinstance(node, ast.Call) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.ipython.cells import BAD, BAD_TRACE, GOOD
-from tests.ipython.kernel import LOAD, Kernel, Outcome
+from tests.ipython.kernel import LOAD, Kernel, Outcome, plain
 
 UNLOAD = "%unload_ext pallas_magic"
 CUT = "Cut to your own lines; `%tb` prints the whole traceback."
@@ -205,3 +205,15 @@ def test_a_foreign_wrapper_around_ours_survives_unloading(kernel: Kernel) -> Non
     kernel.good(UNLOAD)
     kernel.good("del get_ipython().showtraceback")
     kernel.good(LOAD)
+
+
+def test_functions_that_a_dataclass_wrote_are_cut_too(kernel: Kernel) -> None:
+    kernel.good("from jax.experimental.pallas import mosaic_gpu as plgpu")
+    outcome = kernel.run("plgpu.Barrier(num_arrivals=0)")
+    shown = plain("\n".join(outcome.reply["traceback"]))
+    assert CUT in shown
+    assert "<string>" not in shown
+    (diagnostic,) = outcome.card["diagnostics"]
+    assert diagnostic["message"] == (
+        "`plgpu.Barrier` does not take this: Num arrivals must be at least 1, but got 0"
+    )
