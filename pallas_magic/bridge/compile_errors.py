@@ -1,7 +1,8 @@
 """From what a compiler said to failures with places.
 
 Compilers tell where in text only: ``loc("name:"("path"(callsite("function"("file":L:C
-to :C) at ...))))`` for one operation, or the operand whose buffer does not fit.
+to :C) at ...))))`` for one operation, ``file:L:C: error:`` where Triton reads its module,
+or the operand whose buffer does not fit.
 """
 
 from __future__ import annotations
@@ -39,7 +40,16 @@ _WRAPPING = re.compile(
     r"(?: with MLIR module name `[^`]*`)?(?: HLO name `[^`]*`)?: )?"
 )
 _LEFT_OUT = ("at location: loc(", "Please report a bug at:", "... additional diagnostics")
-_PAYLOAD = re.compile(r"\s*\[type\.googleapis\.com/.*", re.DOTALL)
+_PAYLOAD = re.compile(
+    r"\s*\[type\.googleapis\.com/.*"
+    r"|\n[^\n]*: note: in bytecode version .*"
+    r"|\s*\binput ir: .*",
+    re.DOTALL,
+)
+_PARSED = re.compile(
+    r"(?:[A-Z_]+: )?Failed to parse Triton module: (?P<function>)"
+    r"(?P<file>[^\n]+?):(?P<line>\d+):(?P<col>\d+)(?P<end_line>)(?P<end_col>): error: "
+)
 
 
 class CompilerError(Exception):
@@ -66,7 +76,7 @@ def compile_failure(
 
 def plain_text(text: str) -> str:
     """The compiler's message without its wrapping, its locations and its repetitions."""
-    text = _PAYLOAD.sub("", _WRAPPING.sub("", text.strip()))
+    text = _PAYLOAD.sub("", _WRAPPING.sub("", _PARSED.sub("", text.strip(), count=1)))
     kept: list[str] = []
     seen: set[str] = set()
     for part in text.split("\n\n"):
@@ -87,6 +97,10 @@ def first_place(text: str) -> Place | None:
 
 def _locations(text: str) -> Iterator[tuple[Location, Place]]:
     """The places in the first location of ``text``, innermost first."""
+    if found := _PARSED.match(text):
+        place = _place(found)
+        yield Location(place.filename, place.line, place.col), place
+        return
     start = text.find("loc(")
     if start < 0:
         return

@@ -1,4 +1,4 @@
-"""What GPUs refuse although Mosaic GPU lowers it, told without a compiler.
+"""What GPUs refuse although JAX lowers it, told without a compiler.
 
 ptxas and LLVM refuse an instruction that a chip does not have; a launch that asks for
 more threads or a larger cluster than a chip has only fails when it is made.
@@ -12,14 +12,16 @@ from typing import Any
 
 from pallas_magic.bridge.capture import Call
 from pallas_magic.bridge.kernels import Kernel
+from pallas_magic.bridge.lowering import is_triton
 from pallas_magic.bridge.reached import reached
 from pallas_magic.bridge.recovery import Raised
+from pallas_magic.bridge.triton_refusals import asked, refused_accesses, refused_launch
 from pallas_magic.targets import Target
 
 NOT_ON_CHIP = "the chip has no instruction for {primitive}"
 TOO_MANY_THREADS = "a launch of {threads} threads in a block fails: at most {limit}"
 TOO_LARGE_CLUSTER = "a launch of clusters of {blocks} blocks fails: at most {limit}"
-_THREADS_OF_A_WARPGROUP = 128
+_THREADS_OF_A_WARP, _THREADS_OF_A_WARPGROUP = 32, 128
 _MOST_THREADS = 1024
 _LARGEST_CLUSTER = 16
 _WARPGROUP_PRODUCTS = ("wgmma", "wgmma_ref", "wgmma_wait")
@@ -42,6 +44,11 @@ class GpuRefusal(Exception):
 
 def gpu_refusals(call: Call, kernel: Kernel, target: Target) -> tuple[Raised, ...]:
     """What ``target`` refuses for certain: too large a launch, and what its chip lacks."""
+    if is_triton(call):
+        try:
+            return tuple(_of_triton(call, kernel))
+        except Exception:
+            return ()  # what JAX itself raised must be told whatever a release changes here
     has = _HAS.get(target.compute_capability)
     mesh = next(iter(call.params.get("meshes") or ()), None)
     if has is None or type(mesh).__module__ != "jax._src.pallas.mosaic_gpu.core":
@@ -49,11 +56,23 @@ def gpu_refusals(call: Call, kernel: Kernel, target: Target) -> tuple[Raised, ..
     return (*_launch(mesh), *_instructions(call, kernel, has))
 
 
-def _launch(mesh: Any) -> Iterator[Raised]:
-    threads = (getattr(mesh, "num_threads", None) or 1) * _THREADS_OF_A_WARPGROUP
+def _of_triton(call: Call, kernel: Kernel) -> Iterator[Raised]:
+    if text := refused_launch(call):
+        yield Raised(GpuRefusal(text))
+    else:
+        yield from _threads((asked(call, "num_warps") or 0) * _THREADS_OF_A_WARP)
+    for text, path in refused_accesses(call, kernel):
+        yield Raised(GpuRefusal(text), path)
+
+
+def _threads(threads: int) -> Iterator[Raised]:
     if threads > _MOST_THREADS:
         text = TOO_MANY_THREADS.format(threads=threads, limit=_MOST_THREADS)
         yield Raised(GpuRefusal(text))
+
+
+def _launch(mesh: Any) -> Iterator[Raised]:
+    yield from _threads((getattr(mesh, "num_threads", None) or 1) * _THREADS_OF_A_WARPGROUP)
     blocks = math.prod(getattr(mesh, "cluster", ()) or ())
     if blocks > _LARGEST_CLUSTER:
         text = TOO_LARGE_CLUSTER.format(blocks=blocks, limit=_LARGEST_CLUSTER)

@@ -3,7 +3,7 @@
 ## What it means
 `compiler_params` of a call is a `dict`, as in old releases of JAX; or says
 something of the grid that the grid has not; or is for a compiler that the call
-does not use.
+does not use; or gives Triton a number of warps or stages that is no whole one.
 
 ## Why the hardware says no
 It does not: JAX reads these parameters when it lowers the kernel, and stops
@@ -14,6 +14,7 @@ there with an error of its own.
   `dict(triton=dict(...))` is `CompilerParams` of `jax.experimental.pallas.triton`;
 - `dimension_semantics` has one entry for each axis of the grid, each `"parallel"` or
   `"arbitrary"`;
+- `num_warps` and `num_stages` of Triton are whole numbers: `block // 32`;
 - since JAX 0.11.2 `pl.pallas_call` does not lower for Mosaic GPU; `plgpu.kernel` makes
   such kernels.
 
@@ -91,12 +92,13 @@ from pallas_magic.failure import Candidate, Failure
 from pallas_magic.report import Diagnostic, Span, TextEdit
 from pallas_magic.rules._drift.names import GPU, TPU, TRITON
 from pallas_magic.rules._drift.spelling import spelling
+from pallas_magic.rules._operations.called import integer
 from pallas_magic.rules._specs.wording import counted, diagnostic, keyword_label
 from pallas_magic.source.calls import keyword
 from pallas_magic.source.document import Library
 from pallas_magic.source.resolve import Expression, literal_children, resolve
 from pallas_magic.source.specs import spec_call
-from pallas_magic.source.syntax import end_of, identifier
+from pallas_magic.source.syntax import end_of, identifier, start_of
 
 code = "PM215"
 name = "compiler-params"
@@ -107,6 +109,8 @@ _LENGTH = re.compile(
 )
 _WORD = re.compile(r'"#tpu\.dimension_semantics<(\w+)>".* to be one of: ([\w, ]+)')
 _DICT = ("jax.interpreters.mlir.__new__", "unhashable type: 'dict'")
+_NO_NUMBER = ("jax.interpreters.mlir.i32_attr", "std::bad_cast")
+_NUMBERS = ("num_warps", "num_stages")
 _NO_BACK_END = ("jax.pallas.pallas_call.gpu_lowering", "AssertionError", "")
 _CLASSES = {"mosaic": TPU, "mosaic_gpu": GPU, "triton": TRITON}
 _SAME = "they are the same parameters"
@@ -117,9 +121,9 @@ _IN_ORDER = "an axis that is `arbitrary` is run in order"
 
 def match(failure: Failure) -> bool:
     told = (failure.raised_in, failure.error_type, failure.text)
-    is_dict = (failure.raised_in, failure.text) == _DICT
+    is_known = (failure.raised_in, failure.text) == _DICT or _is_no_number(failure)
     by_text = _LENGTH.match(failure.text) or _WORD.search(failure.text)
-    return failure.stage == "lower" and bool(by_text or is_dict or told == _NO_BACK_END)
+    return failure.stage == "lower" and bool(by_text or is_known or told == _NO_BACK_END)
 
 
 def key(failure: Failure) -> object:
@@ -144,6 +148,11 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
     elif (failure.raised_in, failure.text) == _DICT:
         message = "the parameters of the compiler are a `dict`; they are a `CompilerParams` now"
         mark = "expected a `CompilerParams`"
+    elif _is_no_number(failure):
+        number = _number(given)
+        names = (str(number.arg),) if number is not None else _NUMBERS
+        message = f"{' or '.join(f'`{one}`' for one in names)} is no whole number"
+        mark, node = "expected a whole number", number.value if number is not None else node
     else:
         message = "`pl.pallas_call` does not lower for Mosaic GPU, which these parameters are for"
         mark = "parameters of Mosaic GPU"
@@ -172,6 +181,33 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
         yield from _nearest(given, word[1], word[2].split(", "))
     elif (failure.raised_in, failure.text) == _DICT:
         yield from _as_class(given, sources)
+    elif _is_no_number(failure):
+        yield from _whole(given)
+
+
+def _is_no_number(failure: Failure) -> bool:
+    return failure.call.is_triton and (failure.raised_in, failure.text) == _NO_NUMBER
+
+
+def _number(given: Expression | None) -> ast.keyword | None:
+    """The parameter that is no whole number, ``None`` where the text does not tell which."""
+    if given is None or not isinstance(given.node, ast.Call):
+        return None
+    known = [one for name in _NUMBERS if (one := keyword(given.node, name)) is not None]
+    likely = [one for one in known if integer(one.value) is None]
+    return likely[0] if len(likely) == 1 else None
+
+
+def _whole(given: Expression) -> Iterator[Candidate]:
+    """A quotient rounded down."""
+    number, syntax = _number(given), given.syntax
+    value = number.value if number is not None else None
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Div):
+        return
+    start, end = end_of(value.left), start_of(value.right)
+    text = syntax.text_between(start, end).replace("/", "//", 1)
+    if (edit := syntax.replace_between(start, end, text)) is not None:
+        yield Candidate("round it down with `//`", (edit,))
 
 
 def _fitted(given: Expression, axes: int) -> Iterator[Candidate]:

@@ -59,12 +59,13 @@ repeats the value: these are not called safe.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from collections.abc import Iterator
 
 from pallas_magic.failure import Candidate, Failure, Ref
 from pallas_magic.report import Diagnostic, TextEdit
-from pallas_magic.rules._memory.assignment import Assignment, operator, operator_end
+from pallas_magic.rules._memory.assignment import operator, operator_end
 from pallas_magic.rules._refs.expressions import (
     Failing,
     complete,
@@ -83,8 +84,9 @@ from pallas_magic.rules._refs.reshaping import (
 )
 from pallas_magic.rules._specs.missing_specs import cut_like_input, no_spec_label, uncut_output
 from pallas_magic.rules._specs.wording import diagnostic, shape_text
+from pallas_magic.source.calls import argument
 from pallas_magic.source.document import Library
-from pallas_magic.source.syntax import Syntax, end_of, start_of
+from pallas_magic.source.syntax import Syntax, end_of, identifier, start_of
 
 code = "PM602"
 name = "store-mismatch"
@@ -94,31 +96,52 @@ _SHAPE = re.compile(
     r"Invalid shape for `\w+`\. Ref shape: .*?\. "
     r"Expected shape: (\(.*?\))\. Value shape: (\(.*?\))\."
 )
+_CALLED = re.compile(
+    r"Invalid shape for `swap`\. Ref shape: (\([\d, ]*\))\. Value shape: (\([\d, ]*\))\. "
+    r"Transforms: (\(.*\))\.",
+    re.DOTALL,
+)
+_PART = re.compile(r"Slice\(start=.*?, size=(\d+), stride=")
+_BY_NUMBERS = re.compile(r"int_indexer_shape=(\([\d, ]*\))")
+_Shape = tuple[int, ...]
 _REPEATS = "the store may have been meant for a part of the ref"
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Store:
+    """A store as it is written: `o_ref[...] = value`, `plt.store(o_ref, value)`.
+
+    ``ref`` is "" where what is stored to is no plain name.
+    """
+
+    value: ast.expr
+    ref: str
+    is_whole: bool
+    sum: ast.AugAssign | None = None
+
+
 def match(failure: Failure) -> bool:
-    return bool(_DTYPE.match(failure.text) or _SHAPE.match(failure.text))
+    return _DTYPE.match(failure.text) is not None or _shapes(failure.text) is not None
 
 
 def diagnose(failure: Failure, sources: Library) -> Diagnostic:
     found = failing(failure, sources)
-    dtype, shape = _DTYPE.match(failure.text), _SHAPE.match(failure.text)
-    ref = _ref_text(found)
+    store = _store(found)
+    dtype, shapes = _DTYPE.match(failure.text), _shapes(failure.text)
+    ref, is_whole = _target(found)
     subject = f"`{ref}`" if ref else "the ref"
     if dtype is not None:
         message = f"{subject} holds {dtype[1]}; this stores {dtype[2]}"
         mark = f"{dtype[2]}, expected {dtype[1]}"
     else:
-        assert shape is not None
-        wanted, value = (shape_text(shape_of(text)) for text in shape.groups())
-        part = "" if _is_whole(found) else " here"
+        assert shapes is not None
+        wanted, value = (shape_text(shape) for shape in shapes)
+        part = "" if is_whole else " here"
         message = f"{subject} takes the shape {wanted}{part}; this stores {value}"
         mark = f"{value}, expected {wanted}"
-    statement = _statement(found)
-    value_span = found.syntax.span(statement.value) if found is not None and statement else None
+    value_span = found.syntax.span(store.value) if found is not None and store else None
     single = value_span is not None and value_span.start_line == value_span.end_line
-    uncut = _uncut(failure, found, shape)
+    uncut = _uncut(failure, store, shapes)
     return diagnostic(
         failure,
         sources,
@@ -133,35 +156,55 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
 
 def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
     found = failing(failure, sources)
-    statement = _statement(found)
-    if found is None or statement is None:
+    store = _store(found)
+    if found is None or store is None:
         return
-    dtype, shape = _DTYPE.match(failure.text), _SHAPE.match(failure.text)
+    dtype, shapes = _DTYPE.match(failure.text), _shapes(failure.text)
     if dtype is not None:
-        yield from _cast(found, statement, dtype[1], dtype[2])
-    elif shape is not None:
-        uncut = _uncut(failure, found, shape)
+        yield from _cast(found, store, dtype[1], dtype[2])
+    elif shapes is not None:
+        uncut = _uncut(failure, store, shapes)
         if uncut is not None:
-            yield from cut_like_input(failure, sources, uncut, shape_of(shape[2]))
-        yield from _shaped(found, statement, shape_of(shape[1]), shape_of(shape[2]), sources)
+            yield from cut_like_input(failure, sources, uncut, shapes[1])
+        yield from _shaped(found, store, *shapes, sources)
 
 
-def _uncut(failure: Failure, found: Failing | None, shape: re.Match[str] | None) -> Ref | None:
-    """The output that lacks a spec, where its whole is stored to and a block is given."""
-    if shape is None or not _is_whole(found):
+def _shapes(text: str) -> tuple[_Shape, _Shape] | None:
+    """The shape that is wanted and the one that is stored."""
+    if (shape := _SHAPE.match(text)) is not None:
+        return shape_of(shape[1]), shape_of(shape[2])
+    called = _CALLED.match(text)
+    wanted = _indexed(called[1], called[3]) if called is not None else None
+    return (wanted, shape_of(called[2])) if called is not None and wanted is not None else None
+
+
+def _indexed(ref: str, transforms: str) -> _Shape | None:
+    """The shape of a ref under what JAX prints of one index of it, or of none."""
+    if transforms == "()":
+        return shape_of(ref)
+    numbers = _BY_NUMBERS.findall(transforms)
+    if not transforms.startswith("(NDIndexer(") or len(numbers) != 1:
         return None
-    return uncut_output(failure, _ref_text(found), shape_of(shape[2]))
+    return (*shape_of(numbers[0]), *(int(size) for size in _PART.findall(transforms)))
 
 
-def _cast(found: Failing, statement: Assignment, wanted: str, given: str) -> Iterator[Candidate]:
-    ref = _ref_text(found)
-    if not ref:
+def _uncut(
+    failure: Failure, store: _Store | None, shapes: tuple[_Shape, _Shape] | None
+) -> Ref | None:
+    """The output that lacks a spec, where its whole is stored to and a block is given."""
+    if shapes is None or store is None or not store.is_whole:
+        return None
+    return uncut_output(failure, store.ref, shapes[1])
+
+
+def _cast(found: Failing, store: _Store, wanted: str, given: str) -> Iterator[Candidate]:
+    if not store.ref:
         return
-    cast = f".astype({ref}.dtype)"
-    if isinstance(statement, ast.AugAssign):
-        edits = complete(_cast_sum(found.syntax, statement, cast))
+    cast = f".astype({store.ref}.dtype)"
+    if store.sum is not None:
+        edits = complete(_cast_sum(found.syntax, store.sum, cast))
     else:
-        edits = complete(followed_by(found.syntax, statement.value, cast))
+        edits = complete(followed_by(found.syntax, store.value, cast))
     if edits:
         loss = _loss(given, wanted)
         yield Candidate(f"cast the value to {wanted}", edits, mechanical=not loss, why=loss)
@@ -191,58 +234,67 @@ def _cast_sum(syntax: Syntax, statement: ast.AugAssign, cast: str) -> list[TextE
 
 def _shaped(
     found: Failing,
-    statement: Assignment,
-    wanted: tuple[int, ...],
-    value: tuple[int, ...],
+    store: _Store,
+    wanted: _Shape,
+    value: _Shape,
     sources: Library,
 ) -> Iterator[Candidate]:
     syntax, axes = found.syntax, inserted_axes(value, wanted)
     if axes is not None:
-        reduction = keepable_reduction(syntax, statement.value)
+        reduction = keepable_reduction(syntax, store.value)
         kept = keep_axis(syntax, reduction) if reduction is not None else None
         if kept is not None:
             yield Candidate("keep the reduced axis", (kept,), mechanical=True)
         index = index_with_axes(len(wanted), axes)
-        if kept is None and (edits := complete(followed_by(syntax, statement.value, index))):
+        if kept is None and (edits := complete(followed_by(syntax, store.value, index))):
             yield Candidate(f"put in the axes with `{index}`", edits, mechanical=True)
     elif inserted_axes(wanted, value) is not None:
         text = f".reshape({shape_text(wanted)})"
-        if edits := complete(followed_by(syntax, statement.value, text)):
+        if edits := complete(followed_by(syntax, store.value, text)):
             yield Candidate("leave out the axes of size 1", edits, mechanical=True)
-    elif broadcasts(value, wanted) and isinstance(statement, ast.Assign):
+    elif broadcasts(value, wanted) and store.sum is None:
         function = numpy_name(sources, syntax, "broadcast_to")
-        ref = _ref_text(found)
-        target = f"{ref}.shape" if ref and _is_whole(found) else shape_text(wanted)
+        target = f"{store.ref}.shape" if store.ref and store.is_whole else shape_text(wanted)
         if function is not None:
             edits = complete(
                 [
-                    syntax.insert(start_of(statement.value), f"{function}("),
-                    syntax.insert(end_of(statement.value), f", {target})"),
+                    syntax.insert(start_of(store.value), f"{function}("),
+                    syntax.insert(end_of(store.value), f", {target})"),
                 ]
             )
             yield Candidate(f"repeat the value to {shape_text(wanted)}", edits, why=_REPEATS)
 
 
-def _statement(found: Failing | None) -> Assignment | None:
-    """The assignment that is the store that failed."""
-    if found is None or not isinstance(found.statement, (ast.Assign, ast.AugAssign)):
-        return None
-    statement = found.statement
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    is_store = len(targets) == 1 and isinstance(targets[0], ast.Subscript)
-    return statement if is_store and targets[0] is found.node else None
-
-
-def _ref_text(found: Failing | None) -> str:
-    """The ref that is stored to, if it is a plain name."""
+def _target(found: Failing | None) -> tuple[str, bool]:
+    """The ref that is stored to, "" if it is no plain name, and whether all of it is."""
     node = found.node if found is not None else None
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-        return node.value.id
-    return ""
+    index: ast.expr | None = None
+    if isinstance(node, ast.Subscript):
+        ref, index = node.value, node.slice
+    elif isinstance(node, ast.Call) and node.args:
+        ref, index = node.args[0], argument(node, "idx", 1) if _is_atomic(node) else None
+    else:
+        return "", False
+    is_all = index is None or (isinstance(index, ast.Constant) and index.value is Ellipsis)
+    return (ref.id, is_all) if isinstance(ref, ast.Name) else ("", is_all)
 
 
-def _is_whole(found: Failing | None) -> bool:
+def _store(found: Failing | None) -> _Store | None:
+    """The store that failed, ``None`` where it is none that is that plain."""
     node = found.node if found is not None else None
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
-        return False
-    return node.slice.value is Ellipsis
+    statement = found.statement if found is not None else None
+    ref, is_whole = _target(found)
+    if isinstance(node, ast.Call):
+        stored = argument(node, "val", 2 if _is_atomic(node) else 1)
+        is_store = _is_atomic(node) or identifier(node.func) == "store"
+        return _Store(stored, ref, is_whole) if stored is not None and is_store else None
+    if isinstance(statement, ast.AugAssign) and statement.target is node:
+        return _Store(statement.value, ref, is_whole, statement)
+    if isinstance(statement, ast.Assign) and statement.targets == [node]:
+        return _Store(statement.value, ref, is_whole)
+    return None
+
+
+def _is_atomic(call: ast.Call) -> bool:
+    """Whether it is `plt.atomic_add(ref, index, value)`, or another of its kind."""
+    return identifier(call.func).startswith("atomic_")

@@ -3,13 +3,16 @@
 ## What it means
 Triton has the operation, or the option of `pl.pallas_call`, but not in this form:
 a running sum from the end, a product with a vector, a product of two types,
-arrays put together along another axis than the last, scratch memory, scalar
-prefetch, a grid of more than three axes.
+arrays put together along another axis than the last, atomic updates of narrow
+numbers, float8_e4m3fn on A100, scratch memory, scalar prefetch, a grid of more than
+three axes.
 
 ## Why the hardware says no
 What Triton can do with an array follows from how its elements lie in registers:
 it can reduce, scan forwards and multiply matrices; what would move elements from
-thread to thread in another way it leaves out. A CUDA launch has three axes.
+thread to thread in another way it leaves out. Memory is updated atomically in words
+of 32 bits; A100 has no instruction that makes float8_e4m3fn, which came later. A
+CUDA launch has three axes.
 
 ## Fix
 - A running sum from the end: the sum of all, less the running sum, plus the
@@ -17,6 +20,8 @@ thread to thread in another way it leaves out. A CUDA launch has three axes.
 - A product with a vector: multiply, and sum along the axis.
 - A product of two types: convert one of the operands.
 - Put arrays together by storing each to its part of a ref.
+- Atomic updates: `int32`, `uint32` or `float32`; `float16` can be added.
+- On A100: `float8_e5m2`, which is converted on every chip.
 - Scratch: keep values in registers, or use an output. Prefetched scalars: load
   them in the kernel. More axes than three: fold two into one.
 
@@ -76,6 +81,7 @@ narrower operand of a product loses nothing.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from pallas_magic.failure import Candidate, Failure
@@ -92,6 +98,7 @@ code = "PM306"
 name = "triton-limits"
 
 _JOINED = "puts arrays together in a way that Triton does not have"
+_TWICE = "indexes what is indexed already, which Triton does not have"
 _LIMITS = {
     "Only 2-argument concatenate is supported": _JOINED,
     "Only concatenate along the last dimension": _JOINED,
@@ -105,7 +112,27 @@ _LIMITS = {
     "a and b must be 2D": "multiplies what is no matrix, which Triton does not have",
     "a and b must have the same element type": "multiplies two types, which Triton does not have",
     "Unsigned integer dtype": "multiplies unsigned integers, which Triton does not have",
+    "Only single indexer is supported": _TWICE,
+    "No support for multiple indexers yet": _TWICE,
+    "approx_tanh does not accept": "is of floats, and is given other numbers",
+    "All arguments of elementwise_inline_asm": "is given arrays of several shapes, and takes one",
+    "ref must be scalar": "swaps one number, and is given a ref of more axes",
+    "cmp and val must have identical": "is given numbers of two types or shapes to swap",
 }
+_CAST = re.compile(r"cannot cast (to|from) `(\w+)`")
+_ATOMIC = re.compile(r"`atomic_(\w+)` does not support (\w+)")
+_POLICY = re.compile(r"unsupported (cache modifier|eviction policy): (\S*)")
+_CHOICES = {
+    "cache modifier": "`.ca` and `.cg`",
+    "eviction policy": "`evict_normal`, `evict_first` and `evict_last`",
+}
+_UPDATED = {
+    "add": "int32, uint32, float16 and float32 can be added",
+    "max": "float32 can be updated",
+    "min": "float32 can be updated",
+}
+_LATER = "float8_e4m3fn"
+_DTYPES = {"f16": "float16"}
 _OPTIONS = {
     "scalar prefetch not implemented in the Triton backend": "scalar prefetch",
     "scratch memory not implemented in the Triton backend": "scratch memory",
@@ -118,7 +145,9 @@ _WIDTHS = {"float16": 16, "bfloat16": 16, "float32": 32, "int8": 8, "int32": 32}
 
 
 def match(failure: Failure) -> bool:
-    return "triton" in failure.raised_in and failure.text.startswith((*_LIMITS, *_OPTIONS))
+    by_pattern = any(one.match(failure.text) for one in (_CAST, _ATOMIC, _POLICY))
+    by_start = failure.text.startswith((*_LIMITS, *_OPTIONS))
+    return "triton" in failure.raised_in and (by_pattern or by_start)
 
 
 def key(failure: Failure) -> object:
@@ -126,14 +155,7 @@ def key(failure: Failure) -> object:
 
 
 def diagnose(failure: Failure, sources: Library) -> Diagnostic:
-    said = next((words for text, words in _LIMITS.items() if failure.text.startswith(text)), "")
-    written = what_was_written(failure, sources)
-    if written.endswith("select`"):
-        said = "chooses among more than two values, which Triton does not have"
-    message = f"{written} {said}"
-    if not said:
-        option = next(words for text, words in _OPTIONS.items() if failure.text.startswith(text))
-        message = f"`{failure.kernel}` is called with {option}, which Triton does not have"
+    message, mark, note = _said(failure, sources)
     return diagnostic(
         failure,
         sources,
@@ -141,8 +163,39 @@ def diagnose(failure: Failure, sources: Library) -> Diagnostic:
         name=name,
         message=message,
         primary=None,
-        mark="not in Triton",
+        mark=mark,
+        notes=[note] if note else [],
     )
+
+
+def _said(failure: Failure, sources: Library) -> tuple[str, str, str]:
+    """The message, what is said at the mark, and a note."""
+    written = what_was_written(failure, sources)
+    if (cast := _CAST.match(failure.text)) is not None:
+        return _of_cast(failure, f"{written} converts {cast[1]} {cast[2]}", cast[2])
+    if (atomic := _ATOMIC.match(failure.text)) is not None:
+        dtype = _DTYPES.get(atomic[2], atomic[2])
+        message = f"{written} updates {dtype}, which Triton cannot do in one step"
+        return message, "not in Triton", _UPDATED.get(atomic[1], "int32 can be updated")
+    if (policy := _POLICY.match(failure.text)) is not None:
+        message = f"{written} is given the {policy[1]} `{policy[2]}`, which Triton does not have"
+        return message, "not in Triton", f"Triton has {_CHOICES[policy[1]]}"
+    said = next((words for text, words in _LIMITS.items() if failure.text.startswith(text)), "")
+    if written.endswith("select`"):
+        said = "chooses among more than two values, which Triton does not have"
+    if said:
+        return f"{written} {said}", "not in Triton", ""
+    option = next(words for text, words in _OPTIONS.items() if failure.text.startswith(text))
+    message = f"`{failure.kernel}` is called with {option}, which Triton does not have"
+    return message, "not in Triton", ""
+
+
+def _of_cast(failure: Failure, message: str, dtype: str) -> tuple[str, str, str]:
+    if dtype != _LATER:
+        return f"{message}, which Triton does not have", "not in Triton", ""
+    title = failure.target.title
+    note = f"float8_e5m2 is converted on {title} too"
+    return f"{message}, which is of H100 and B200, not of {title}", f"not on {title}", note
 
 
 def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
