@@ -17,6 +17,7 @@ from pallas_magic.bridge.recovery import Raised
 from pallas_magic.bridge.refused_indices import refused_index
 from pallas_magic.bridge.refused_masks import refused_mask
 from pallas_magic.bridge.refused_operations import refused_operation
+from pallas_magic.bridge.refused_strides import refused_stride
 from pallas_magic.failure import Ref
 from pallas_magic.targets import Target
 
@@ -79,5 +80,6 @@ def _float16_operands(call: Call, kernel: Kernel) -> Iterator[Raised]:
 
 def _operations(call: Call, kernel: Kernel, target: Target) -> Iterator[Raised]:
     for one in reached(call.jaxprs[0]):
-        if text := refused_operation(one, target) or refused_index(one) or refused_mask(one):
+        text = refused_operation(one, target) or refused_index(one)
+        if text := text or refused_mask(one) or refused_stride(one):
             yield Raised(Refusal(text), kernel.path_of.get(id(one.equation), one.path))

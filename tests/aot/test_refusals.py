@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax import lax
 from jax.experimental import pallas as pl
@@ -24,6 +25,8 @@ from pallas_magic.targets import TARGETS, Target
 
 CHIPS = [target for target in TARGETS if target.family == "tpu"]
 SIZE = (128, 128)
+# Older compilers refuse what is in no way certain: every second row of a short type.
+LOADS_PACKED_ROWS = jax.__version_info__ >= (0, 11)
 HIGHEST = lax.Precision.HIGHEST
 
 
@@ -78,6 +81,29 @@ def indexed(name: str, kernel: Callable[..., None], dtype: str = "float32") -> A
     return Asked(f"{name} of {dtype}", call, (shape((1,), jnp.int32), shape((32, 512), dtype)))
 
 
+def stepped(index: Any, sizes: tuple[int, ...], dtype: str) -> Iterator[Asked]:
+    """A load and a store of a part of a ref, in the ways that they are written."""
+    part = np.empty(sizes)[index].shape
+
+    def load(x_ref: Any, o_ref: Any) -> None:
+        o_ref[...] = x_ref[index]
+
+    def load_by_name(x_ref: Any, o_ref: Any) -> None:
+        o_ref[...] = pltpu.load(x_ref.at[index])
+
+    def store(x_ref: Any, o_ref: Any) -> None:
+        o_ref[index] = x_ref[...]
+
+    def store_by_name(x_ref: Any, o_ref: Any) -> None:
+        pltpu.store(o_ref.at[index], x_ref[...])
+
+    for kernel in (load, load_by_name, store, store_by_name):
+        before, after = (part, sizes) if "store" in kernel.__name__ else (sizes, part)
+        call = pl.pallas_call(kernel, out_shape=shape(after, dtype))
+        name = f"{kernel.__name__} {index} of {dtype}{list(sizes)}"
+        yield Asked(name, call, (shape(before, dtype),))
+
+
 def walked(name: str, index_map: Callable[..., Any]) -> Asked:
     def kernel(x_ref: Any, o_ref: Any) -> None:
         o_ref[...] = x_ref[...]
@@ -120,6 +146,10 @@ def load_unused(n_ref: Any, x_ref: Any, o_ref: Any) -> None:
     _ = x_ref[:, n_ref[0]]
 
 
+def load_rows_in_steps(n_ref: Any, x_ref: Any, o_ref: Any) -> None:
+    o_ref[:8, :] = x_ref[pl.ds(n_ref[0], 8, stride=2), :]
+
+
 def masked(name: str, mask: Callable[[Any], Any]) -> Asked:
     return of_values(name, lambda x: jnp.where(mask(x), x, 0.0), "float32")
 
@@ -150,6 +180,18 @@ def cases() -> Iterator[Asked]:
     yield indexed("load_unused", load_unused)
     for dtype in ("float32", "bfloat16", "int8"):
         yield indexed("store_row", store_row, dtype)
+        yield indexed("load_rows_in_steps", load_rows_in_steps, dtype)
+        yield from stepped(np.s_[:, 1::2], (32, 128), dtype)
+        yield from stepped(np.s_[::2, :], (32, 256), dtype)
+        if dtype == "float32" or LOADS_PACKED_ROWS:
+            yield from stepped(np.s_[::2], (4, 32, 128), dtype)
+        yield from stepped(np.s_[::2, 64:], (32, 128), dtype)
+        yield from stepped(np.s_[::2], (256,), dtype)
+        yield from stepped(np.s_[..., ::2], (2, 2, 16, 128), dtype)
+    for dtype in ("int32", "uint32", "int16", "uint16", "uint8"):
+        yield from stepped(np.s_[:, ::4], (32, 128), dtype)
+        if dtype in ("int32", "uint32") or LOADS_PACKED_ROWS:
+            yield from stepped(np.s_[1::2, :], (32, 64), dtype)
     yield walked("an index map with a number", lambda i: (i, 0))
     yield walked("an index map of 32 bits", lambda i: (i, jnp.int32(0)))
 
