@@ -128,6 +128,10 @@ def backend_of(error: BaseException) -> Backend | None:
         from pallas_magic.bridge.recovery_gpu import GpuBackend
 
         return GpuBackend()
+    if "jax._src.pallas.triton.lowering" in modules:
+        from pallas_magic.bridge.recovery_triton import TritonBackend
+
+        return TritonBackend()
     return None
 
 

@@ -37,6 +37,10 @@ class TooMany(Exception):
     """Enough errors were found, or enough time was spent; the rest is left unsaid."""
 
 
+class RulesPassed(Exception):
+    """Every equation had its turn, and nothing else is to be found."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Raised:
     """One exception of one equation.
@@ -90,8 +94,8 @@ class Backend(Protocol):
     def poison(self, context: Any) -> Any:
         """A value for where no stand-in exists; what uses it proves nothing."""
 
-    def is_follower(self, context: Any, primitive: Any) -> bool:
-        """Whether an error fed by a stand-in says nothing of its own."""
+    def is_follower(self, context: Any, primitive: Any, fed: bool) -> bool:
+        """Whether an error says nothing of its own; ``fed`` by a stand-in it may not."""
 
 
 def recover(
@@ -118,6 +122,8 @@ def recover(
                 lower_or_raise(call, target)
         except (TooMany, TimeLimitReached):
             return Recovered(tuple(journal.raised), True)
+        except RulesPassed:
+            pass
         except Exception as error:
             ending = error
     return Recovered(tuple(journal.raised), False, ending)
@@ -141,8 +147,8 @@ class _Journal:
         primitive = equations[-1].primitive if equations else None
         if _holds(self._poisoned, operands) or _refuses_a_value(error):
             return
-        follows = _holds(self._stand_ins, operands)
-        if follows and self.backend.is_follower(context, primitive):
+        fed = _holds(self._stand_ins, operands)
+        if self.backend.is_follower(context, primitive, fed):
             return
         key = (id(equations[-1]) if equations else 0, str(error))
         if key in self._known:
@@ -262,3 +268,13 @@ def replaced_module_attribute(module_name: str, name: str, value: Any) -> Iterat
         return
     with replaced_attribute(module, name, value):
         yield
+
+
+def to_the_end(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``original`` as the last thing of a pass."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        original(*args, **kwargs)
+        raise RulesPassed
+
+    return run

@@ -16,7 +16,7 @@ from jaxlib.mlir.dialects import arith, vector
 from pallas_magic.bridge.frames import exception_frames
 from pallas_magic.bridge.limits import TimeLimitReached, time_limit
 from pallas_magic.bridge.patches import replaced_attribute
-from pallas_magic.bridge.recovery import replaced_module_attribute
+from pallas_magic.bridge.recovery import RulesPassed, replaced_module_attribute, to_the_end
 
 INFERENCE_SECONDS = 1.0
 _constant: Any = arith.constant  # its stub takes keywords only, unlike itself
@@ -25,10 +25,6 @@ _AFTER_RULES = (
     ("jax.experimental.mosaic.gpu.core", "lower_mgpu_module"),
     ("jax.experimental.mosaic.gpu", "infer_layout"),
 )
-
-
-class RulesPassed(Exception):
-    """Every equation had its turn, and nothing else is to be found."""
 
 
 class GpuBackend:
@@ -50,7 +46,7 @@ class GpuBackend:
 
     def patches(self) -> Iterator[AbstractContextManager[Any]]:
         # What follows works on a module with stand-ins: serializing one has crashed.
-        end = _to_the_end(lowering.lower_jaxpr_to_module)
+        end = to_the_end(lowering.lower_jaxpr_to_module)
         yield replaced_attribute(lowering, "lower_jaxpr_to_module", end)
         for module, name in _AFTER_RULES:
             original = getattr(importlib.import_module(module), name, None)
@@ -70,19 +66,9 @@ class GpuBackend:
     def poison(self, context: Any) -> Any:
         return _zero(ir.IntegerType.get_signless(32))
 
-    def is_follower(self, context: Any, primitive: Any) -> bool:
+    def is_follower(self, context: Any, primitive: Any, fed: bool) -> bool:
         lane = context.module_ctx.lowering_semantics == mgpu.LoweringSemantics.Lane
-        return lane and getattr(primitive, "name", "") not in _ACCESSES
-
-
-def _to_the_end(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``original`` as the last thing of a pass."""
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        original(*args, **kwargs)
-        raise RulesPassed
-
-    return run
+        return fed and lane and getattr(primitive, "name", "") not in _ACCESSES
 
 
 def _briefly(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -51,7 +51,7 @@ class TpuBackend:
         kind = ir.IntegerType.get_signless(32)
         return _constant(kind, _zero(kind))
 
-    def is_follower(self, context: Any, primitive: Any) -> bool:
+    def is_follower(self, context: Any, primitive: Any, fed: bool) -> bool:
         return False
 
 

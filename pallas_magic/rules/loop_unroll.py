@@ -90,7 +90,6 @@ from pallas_magic.rules._refs.expressions import complete
 from pallas_magic.rules._specs.wording import diagnostic
 from pallas_magic.source.calls import argument, keyword, remove_keyword
 from pallas_magic.source.document import Library
-from pallas_magic.source.syntax import identifier
 
 code = "PM612"
 name = "loop-unroll"
@@ -101,8 +100,6 @@ _NEGATIVE = "`unroll` must be a `bool` or a non-negative `int`"
 _TRITON = "jax.pallas.triton.lowering._scan_lowering_rule"
 _MOSAIC_GPU = "jax.pallas.mosaic_gpu.lowering._lower_jaxpr_to_for_loop"
 _NO_DIVISOR = "``unroll`` must divide ``length``"
-_NAMES = ("fori_loop", "scan", "loop")
-_ROLLED = ("1", "False")
 _PYTHON_LOOP = "a Python `for` over a `range` writes its body once for each step"
 _NO_ARRAYS = "nor does Triton implement a scan over arrays; a loop can load from a ref at each step"
 # Where `lax.scan` has it; the other loops take it by name only.
@@ -145,32 +142,14 @@ def fixes(failure: Failure, sources: Library) -> Iterator[Candidate]:
     other = _other(failure)
     if other and (edits := complete((one.syntax.replace(_value(given), other),))):
         yield Candidate(f"unroll {_by(other)}", edits)
-    edits = complete((_left_out(one, one.node, given),))
-    # Triton stops at its first loop and takes none of the others either.
-    more = _more_loops(one, one.node) if _no_unrolling(failure) else ()
-    every = edits and complete((*edits, *(_left_out(one, *loop) for loop in more)))
-    if every:
-        title = "do not unroll the loops" if more else "do not unroll the loop"
-        yield Candidate(title, every, mechanical=failure.stage == "trace")
+    if edits := complete((_left_out(one, one.node, given),)):
+        yield Candidate("do not unroll the loop", edits, mechanical=failure.stage == "trace")
 
 
 def _left_out(one: Called, call: ast.Call, given: ast.expr | ast.keyword) -> TextEdit | None:
     if isinstance(given, ast.keyword):
         return remove_keyword(one.syntax, call, given)
     return one.syntax.replace(given, "1")
-
-
-def _more_loops(one: Called, call: ast.Call) -> list[tuple[ast.Call, ast.keyword]]:
-    """The other loops of the function that are unrolled, as they are written."""
-    function = one.syntax.function(call)
-    calls = [node for node in ast.walk(function or call) if isinstance(node, ast.Call)]
-    loops = [node for node in calls if node is not call and identifier(node.func) in _NAMES]
-    given = [(node, keyword(node, "unroll")) for node in loops]
-    return [
-        (node, unroll)
-        for node, unroll in given
-        if unroll is not None and one.text(unroll.value) not in _ROLLED
-    ]
 
 
 def _no_unrolling(failure: Failure) -> bool:
