@@ -17,6 +17,7 @@ from pallas_magic.bridge.frames import exception_frames
 from pallas_magic.bridge.limits import TimeLimitReached, time_limit
 from pallas_magic.bridge.patches import replaced_attribute
 from pallas_magic.bridge.recovery import RulesPassed, replaced_module_attribute, to_the_end
+from pallas_magic.bridge.zeros import zero_attribute
 
 INFERENCE_SECONDS = 1.0
 _constant: Any = arith.constant  # its stub takes keywords only, unlike itself
@@ -86,9 +87,4 @@ def _briefly(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _zero(kind: Any) -> Any:
-    is_float = isinstance(kind, ir.FloatType)
-    if not is_float and not isinstance(kind, (ir.IntegerType, ir.IndexType)):
-        # MLIR does not survive an integer attribute of another type.
-        raise TypeError(f"no zero of type {kind}")
-    value = ir.FloatAttr.get(kind, 0.0) if is_float else ir.IntegerAttr.get(kind, 0)
-    return _constant(kind, value)
+    return _constant(kind, zero_attribute(kind))

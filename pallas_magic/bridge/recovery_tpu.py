@@ -11,6 +11,7 @@ from jax._src.lib.mlir.dialects import arith, builtin
 from jax._src.pallas.mosaic import lowering
 
 from pallas_magic.bridge.patches import replaced_attribute
+from pallas_magic.bridge.zeros import zero_attribute
 
 
 class _Everything:
@@ -41,15 +42,15 @@ class TpuBackend:
         kind = context.aval_to_ir_type(aval)
         if isinstance(kind, ir.VectorType):
             element = ir.VectorType(kind).element_type
-            zero = ir.DenseElementsAttr.get_splat(kind, _zero(element))
+            zero = ir.DenseElementsAttr.get_splat(kind, zero_attribute(element))
             return _constant(kind, zero)
         if isinstance(kind, (ir.IntegerType, ir.FloatType, ir.IndexType)):
-            return _constant(kind, _zero(kind))
+            return _constant(kind, zero_attribute(kind))
         return builtin.unrealized_conversion_cast([kind], [])
 
     def poison(self, context: Any) -> Any:
         kind = ir.IntegerType.get_signless(32)
-        return _constant(kind, _zero(kind))
+        return _constant(kind, zero_attribute(kind))
 
     def is_follower(self, context: Any, primitive: Any, fed: bool) -> bool:
         return False
@@ -58,12 +59,3 @@ class TpuBackend:
 def _constant(kind: Any, value: Any) -> Any:
     # The stubs describe the generated builder, JAX ships one that takes (type, value).
     return arith.constant(kind, value)  # type: ignore[call-arg]
-
-
-def _zero(kind: Any) -> Any:
-    if isinstance(kind, ir.FloatType):
-        return ir.FloatAttr.get(kind, 0.0)
-    if not isinstance(kind, (ir.IntegerType, ir.IndexType)):
-        # MLIR does not survive an integer attribute of another type.
-        raise TypeError(f"no zero of type {kind}")
-    return ir.IntegerAttr.get(kind, 0)

@@ -15,6 +15,7 @@ from jaxlib.mlir.dialects import arith
 from pallas_magic.bridge.frames import exception_frames
 from pallas_magic.bridge.patches import replaced_attribute
 from pallas_magic.bridge.recovery import to_the_end
+from pallas_magic.bridge.zeros import zero_attribute
 
 _constant: Any = arith.constant  # its stub takes keywords only, unlike itself
 _TABLE = "triton_lowering_rules"
@@ -39,7 +40,7 @@ class TritonBackend:
 
     def stand_in(self, context: Any, aval: Any) -> Any:
         kind = lowering._dtype_to_ir_type(aval.dtype)
-        zero = _zero(kind)
+        zero = zero_attribute(kind)
         if not aval.shape:
             return _constant(kind, zero)
         tensor = ir.RankedTensorType.get(aval.shape, kind)
@@ -47,7 +48,7 @@ class TritonBackend:
 
     def poison(self, context: Any) -> Any:
         kind = ir.IntegerType.get_signless(32)
-        return _constant(kind, _zero(kind))
+        return _constant(kind, zero_attribute(kind))
 
     def is_follower(self, context: Any, primitive: Any, fed: bool) -> bool:
         if any(isinstance(aval, AbstractRef) for aval in context.avals_in):
@@ -55,12 +56,3 @@ class TritonBackend:
         # What makes an array of a size that Triton does not take fails; so may all that takes it.
         sizes = [math.prod(aval.shape) for aval in context.avals_in]
         return any(size & (size - 1) for size in sizes)
-
-
-def _zero(kind: Any) -> Any:
-    if isinstance(kind, ir.FloatType):
-        return ir.FloatAttr.get(kind, 0.0)
-    if not isinstance(kind, ir.IntegerType):
-        # MLIR does not survive an integer attribute of another type.
-        raise TypeError(f"no zero of type {kind}")
-    return ir.IntegerAttr.get(kind, 0)
